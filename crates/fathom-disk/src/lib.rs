@@ -1,0 +1,1 @@
+//! Bytes on disk within a memory budget: runs, sets, filters, tables, queues; it knows no model.

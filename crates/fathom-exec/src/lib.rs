@@ -1,0 +1,1 @@
+//! Program to successors: the interpreter, which is the reference.

@@ -1,0 +1,1 @@
+//! What a state is, and the step relation over it.

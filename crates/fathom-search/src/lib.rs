@@ -1,0 +1,1 @@
+//! Graph to verdict: search bodies, and the engines that are their policies.

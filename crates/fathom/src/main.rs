@@ -1,0 +1,5 @@
+//! The command line of fathom.
+
+fn main() -> std::process::ExitCode {
+    std::process::ExitCode::from(2)
+}
