@@ -1,1 +1,29 @@
 //! What a state is, and the step relation over it.
+//!
+//! Two roots of the architecture meet here: the languages produce a [`program::Program`], the searches consume a
+//! [`system::TransitionSystem`]. Neither knows the other.
+//!
+//! | file | question |
+//! |---|---|
+//! | [`program`] | what does a model say, whatever language it came from? |
+//! | [`expression`] | what is a value computed from? |
+//! | [`verify`] | is a program well formed? |
+//! | [`dump`] | how does a program read? |
+//! | [`layout`] | which bits of a record hold which variable? |
+//! | [`record`] | what are the bytes of a state, and how are many of them held? |
+//! | [`shape`] | what does a search know of a record? |
+//! | [`system`] | the seam: what is a step relation? |
+//! | [`steps`] | where do the steps of a batch go? |
+//! | [`checked`] | does a system keep the promises of the seam? |
+
+pub mod checked;
+pub mod dump;
+pub mod expression;
+pub mod layout;
+pub mod program;
+pub mod record;
+pub mod shape;
+pub mod span;
+pub mod steps;
+pub mod system;
+pub mod verify;

@@ -1,0 +1,102 @@
+//! What does a search know of a record? Its width, the parts it is made of, and how many of each thing there are.
+
+use crate::expression::Domain;
+use crate::record::{read_bits, words_for};
+
+/// The form of the records of one system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// How many bits a record has (at least 1).
+    pub width_bits: u32,
+    /// The parts, most significant first.
+    pub components: Vec<Component>,
+    /// The names of the labels, in the order of their bits.
+    pub labels: Vec<String>,
+    /// Steps name actions below this number.
+    pub action_count: u32,
+    /// The names of the processes.
+    pub processes: Vec<String>,
+    /// How many acceptance sets the marks of a step may name.
+    pub mark_count: u32,
+}
+
+/// A variable as it lies in the record. Element `i` has the code of its value, which is the value less `domain.low`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: ComponentKind,
+    /// Which values its codes stand for.
+    pub domain: Domain,
+    /// How many bits each element takes.
+    pub element_bits: u32,
+    /// How many elements there are, if it is an array.
+    pub length: Option<u32>,
+    /// The low end of element 0; element `i` begins `i * element_bits` lower.
+    pub low: u32,
+}
+
+/// What a component is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ComponentKind {
+    /// The location of that process, with the locations' names.
+    Location {
+        /// Whose.
+        process: u32,
+        /// What the codes are called.
+        names: Vec<String>,
+    },
+    /// Data.
+    Variable,
+}
+
+impl Shape {
+    /// How many words a record takes.
+    pub fn words(&self) -> usize {
+        words_for(self.width_bits)
+    }
+}
+
+impl Component {
+    /// How many values it holds.
+    pub fn elements(&self) -> u32 {
+        self.length.unwrap_or(1)
+    }
+
+    /// The low end of an element.
+    pub fn element_low(&self, index: u32) -> u32 {
+        self.low - index * self.element_bits
+    }
+
+    /// The code of an element.
+    pub fn code(&self, record: &[u64], index: u32) -> u64 {
+        read_bits(record, self.element_low(index), self.element_bits)
+    }
+
+    /// The value of an element.
+    pub fn value(&self, record: &[u64], index: u32) -> i64 {
+        self.domain.low.wrapping_add(self.code(record, index) as i64)
+    }
+
+    /// The value of an element in words: a location's name, or the number.
+    pub fn text(&self, record: &[u64], index: u32) -> String {
+        let value = self.value(record, index);
+        match &self.kind {
+            ComponentKind::Location { names, .. } => usize::try_from(value)
+                .ok()
+                .and_then(|value| names.get(value))
+                .cloned()
+                .unwrap_or_else(|| value.to_string()),
+            ComponentKind::Variable => value.to_string(),
+        }
+    }
+
+    /// The name of an element.
+    pub fn element_name(&self, index: u32) -> String {
+        match self.length {
+            Some(_) => format!("{}[{index}]", self.name),
+            None => self.name.clone(),
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Where do the steps of a batch go? Into a structure of arrays that the caller owns and that never grows by itself.
+//!
+//! Per source: its labels, its enabled processes, its range of steps and of faults. Per step: target record, action, movers, marks.
+//! The caller says which columns it reads; the others stay empty and cost nothing.
+//!
+//! **Bound.** Everything is allocated when the buffer is made, or by [`Steps::grow`], so [`Steps::bytes`] is what it holds and its
+//! owner charges it. A producer that runs out of room takes back the source it was at and returns.
+
+use crate::expression::FaultKind;
+use crate::program::LABELS_MAX;
+use crate::record::Records;
+use crate::shape::Shape;
+use crate::span::Span;
+
+/// Truth of each label on one state: bit `i` is label `i`, the top bit says that evaluating one of them faulted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Labels(pub u64);
+
+/// A set of processes: bit `i` is process `i`. Processes from 64 on are in no set (fairness over them is refused).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ProcessSet(pub u64);
+
+/// A set of acceptance sets that a step belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Marks(pub u64);
+
+/// The model misbehaved in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fault {
+    /// Which action faulted (of an initial state: which start).
+    pub action: u32,
+    /// How.
+    pub kind: FaultKind,
+    /// Where in the source.
+    pub span: Span,
+}
+
+/// Which columns a caller reads. Targets and faults are always there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// [`Steps::labels`].
+    pub labels: bool,
+    /// [`Steps::enabled`].
+    pub enabled: bool,
+    /// [`Steps::action`].
+    pub actions: bool,
+    /// [`Steps::movers`].
+    pub movers: bool,
+    /// [`Steps::marks`].
+    pub marks: bool,
+}
+
+/// The buffer is full: take back the current source and return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The steps of some sources.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    words_per_record: usize,
+    columns: Columns,
+    capacity: usize,
+    ends: Vec<SourceEnd>,
+    labels: Vec<Labels>,
+    enabled: Vec<ProcessSet>,
+    targets: Vec<u64>,
+    actions: Vec<u32>,
+    movers: Vec<ProcessSet>,
+    marks: Vec<Marks>,
+    faults: Vec<Fault>,
+}
+
+/// Where a source's steps and faults end (they begin where the previous source's end).
+#[derive(Clone, Copy, Debug, Default)]
+struct SourceEnd {
+    step: u32,
+    fault: u32,
+}
+
+impl Labels {
+    /// The bit that says that a label's evaluation faulted.
+    pub const FAULT: Labels = Labels(1 << LABELS_MAX);
+
+    /// Whether a label is true.
+    pub fn holds(self, label: usize) -> bool {
+        debug_assert!(label < LABELS_MAX, "labels are below the fault bit");
+        self.0 >> label & 1 == 1
+    }
+
+    /// Whether evaluating some label faulted.
+    pub fn faulted(self) -> bool {
+        self.0 >> LABELS_MAX == 1
+    }
+}
+
+impl ProcessSet {
+    /// Adds a process.
+    pub fn insert(&mut self, process: u32) {
+        if process < 64 {
+            self.0 |= 1 << process;
+        }
+    }
+
+    /// Whether a process is in it.
+    pub fn contains(self, process: u32) -> bool {
+        process < 64 && self.0 >> process & 1 == 1
+    }
+}
+
+impl Columns {
+    /// Every column.
+    pub const ALL: Columns =
+        Columns { labels: true, enabled: true, actions: true, movers: true, marks: true };
+    /// Targets and faults alone.
+    pub const NONE: Columns =
+        Columns { labels: false, enabled: false, actions: false, movers: false, marks: false };
+}
+
+impl Steps {
+    /// A buffer for up to `capacity` sources, steps and faults each (at least 1).
+    pub fn new(shape: &Shape, columns: Columns, capacity: usize) -> Steps {
+        let mut steps = Steps {
+            words_per_record: shape.words(),
+            columns,
+            capacity: 0,
+            ends: Vec::new(),
+            labels: Vec::new(),
+            enabled: Vec::new(),
+            targets: Vec::new(),
+            actions: Vec::new(),
+            movers: Vec::new(),
+            marks: Vec::new(),
+            faults: Vec::new(),
+        };
+        steps.reserve(capacity.max(1));
+        steps
+    }
+
+    /// Doubles the room. What is in the buffer stays.
+    pub fn grow(&mut self) {
+        self.reserve(self.capacity * 2);
+    }
+
+    /// How many sources, steps and faults fit, each.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// How many bytes are held now.
+    pub fn bytes(&self) -> usize {
+        Steps::bytes_for(self.words_per_record, self.columns, self.capacity)
+    }
+
+    /// How many bytes a buffer of that capacity holds.
+    pub fn bytes_for(words_per_record: usize, columns: Columns, capacity: usize) -> usize {
+        let column = |wanted: bool, bytes: usize| if wanted { bytes } else { 0 };
+        let each = size_of::<SourceEnd>()
+            + column(columns.labels, size_of::<Labels>())
+            + column(columns.enabled, size_of::<ProcessSet>())
+            + words_per_record * size_of::<u64>()
+            + column(columns.actions, size_of::<u32>())
+            + column(columns.movers, size_of::<ProcessSet>())
+            + column(columns.marks, size_of::<Marks>())
+            + size_of::<Fault>();
+        each * capacity
+    }
+
+    /// Which columns are filled.
+    pub fn columns(&self) -> Columns {
+        self.columns
+    }
+
+    // What a producer calls.
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.labels.clear();
+        self.enabled.clear();
+        self.targets.clear();
+        self.actions.clear();
+        self.movers.clear();
+        self.marks.clear();
+        self.faults.clear();
+    }
+
+    /// Adds a step of the current source.
+    pub fn push(
+        &mut self,
+        target: &[u64],
+        action: u32,
+        movers: ProcessSet,
+        marks: Marks,
+    ) -> Result<(), Full> {
+        debug_assert_eq!(target.len(), self.words_per_record, "targets have the shape's width");
+        if self.step_count() == self.capacity {
+            return Err(Full);
+        }
+        self.targets.extend_from_slice(target);
+        if self.columns.actions {
+            self.actions.push(action);
+        }
+        if self.columns.movers {
+            self.movers.push(movers);
+        }
+        if self.columns.marks {
+            self.marks.push(marks);
+        }
+        Ok(())
+    }
+
+    /// Adds a fault of the current source.
+    pub fn push_fault(&mut self, fault: Fault) -> Result<(), Full> {
+        if self.faults.len() == self.capacity {
+            return Err(Full);
+        }
+        self.faults.push(fault);
+        Ok(())
+    }
+
+    /// Ends the current source.
+    pub fn finish_source(&mut self, labels: Labels, enabled: ProcessSet) -> Result<(), Full> {
+        if self.ends.len() == self.capacity {
+            return Err(Full);
+        }
+        self.ends.push(SourceEnd { step: self.step_count() as u32, fault: self.faults.len() as u32 });
+        if self.columns.labels {
+            self.labels.push(labels);
+        }
+        if self.columns.enabled {
+            self.enabled.push(enabled);
+        }
+        Ok(())
+    }
+
+    /// Takes back what the current, unfinished source has added.
+    pub fn abandon_source(&mut self) {
+        let end = self.ends.last().copied().unwrap_or_default();
+        self.targets.truncate(end.step as usize * self.words_per_record);
+        self.actions.truncate(end.step as usize);
+        self.movers.truncate(end.step as usize);
+        self.marks.truncate(end.step as usize);
+        self.faults.truncate(end.fault as usize);
+    }
+
+    // What a consumer calls.
+
+    /// How many sources are finished.
+    pub fn source_count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// How many steps there are.
+    pub fn step_count(&self) -> usize {
+        self.targets.len() / self.words_per_record
+    }
+
+    /// The steps of a source.
+    pub fn steps_of(&self, source: usize) -> std::ops::Range<usize> {
+        let first = if source == 0 { 0 } else { self.ends[source - 1].step };
+        first as usize..self.ends[source].step as usize
+    }
+
+    /// The faults of a source.
+    pub fn faults_of(&self, source: usize) -> &[Fault] {
+        let first = if source == 0 { 0 } else { self.ends[source - 1].fault };
+        &self.faults[first as usize..self.ends[source].fault as usize]
+    }
+
+    /// All faults.
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// All targets.
+    pub fn targets(&self) -> Records<'_> {
+        Records::new(&self.targets, self.words_per_record)
+    }
+
+    /// The target of a step.
+    pub fn target(&self, step: usize) -> &[u64] {
+        &self.targets[step * self.words_per_record..][..self.words_per_record]
+    }
+
+    /// The action of a step (column `actions`).
+    pub fn action(&self, step: usize) -> u32 {
+        self.actions[step]
+    }
+
+    /// Who moves in a step (column `movers`).
+    pub fn movers(&self, step: usize) -> ProcessSet {
+        self.movers[step]
+    }
+
+    /// The acceptance sets of a step (column `marks`).
+    pub fn marks(&self, step: usize) -> Marks {
+        self.marks[step]
+    }
+
+    /// The labels of a source (column `labels`).
+    pub fn labels(&self, source: usize) -> Labels {
+        self.labels[source]
+    }
+
+    /// The processes that can move in a source, alone or with others (column `enabled`).
+    pub fn enabled(&self, source: usize) -> ProcessSet {
+        self.enabled[source]
+    }
+
+    fn reserve(&mut self, capacity: usize) {
+        let wanted = |column: bool| if column { capacity } else { 0 };
+        reserve_to(&mut self.ends, capacity);
+        reserve_to(&mut self.labels, wanted(self.columns.labels));
+        reserve_to(&mut self.enabled, wanted(self.columns.enabled));
+        reserve_to(&mut self.targets, capacity * self.words_per_record);
+        reserve_to(&mut self.actions, wanted(self.columns.actions));
+        reserve_to(&mut self.movers, wanted(self.columns.movers));
+        reserve_to(&mut self.marks, wanted(self.columns.marks));
+        reserve_to(&mut self.faults, capacity);
+        self.capacity = capacity;
+    }
+}
+
+fn reserve_to<T>(column: &mut Vec<T>, capacity: usize) {
+    column.reserve_exact(capacity.saturating_sub(column.len()));
+}
