@@ -1,1 +1,4 @@
 //! Bytes on disk within a memory budget: runs, sets, filters, tables, queues; it knows no model.
+
+pub mod budget;
+pub mod storage;

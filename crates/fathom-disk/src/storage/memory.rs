@@ -1,0 +1,166 @@
+//! What if the device were memory? The plain model of a storage, for tests and for runs without a disk.
+//!
+//! Everything is durable at once; nothing fails but what must (missing names, taken locks).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{Extent, FileId, Lock, Storage};
+
+/// Files in memory. Cloning gives another handle to the same files, as opening a directory twice does.
+#[derive(Clone, Debug)]
+pub struct MemoryStorage {
+    files: Arc<Mutex<Files>>,
+    block_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    names: BTreeMap<String, Arc<Mutex<Vec<u8>>>>,
+    open: HashMap<FileId, Arc<Mutex<Vec<u8>>>>,
+    locks: BTreeSet<String>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct MemoryLock {
+    files: Arc<Mutex<Files>>,
+    name: String,
+}
+
+impl MemoryStorage {
+    /// An empty storage that asks for blocks of `block_bytes` (a power of two; any alignment works).
+    pub fn new(block_bytes: usize) -> Self {
+        assert!(block_bytes.is_power_of_two(), "a block size is a power of two");
+        Self { files: Arc::default(), block_bytes }
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        held(&self.files)
+    }
+
+    fn content(&self, file: FileId) -> io::Result<Arc<Mutex<Vec<u8>>>> {
+        self.files().open.get(&file).cloned().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn block_bytes(&self) -> usize {
+        self.block_bytes
+    }
+
+    fn describe(&self) -> String {
+        "memory".to_owned()
+    }
+
+    fn create(&self, name: &str) -> io::Result<FileId> {
+        let mut files = self.files();
+        if files.names.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let content = Arc::new(Mutex::new(Vec::new()));
+        files.names.insert(name.to_owned(), content.clone());
+        Ok(files.opened(content))
+    }
+
+    fn open(&self, name: &str) -> io::Result<FileId> {
+        let mut files = self.files();
+        let content = files.names.get(name).cloned().ok_or(io::ErrorKind::NotFound)?;
+        Ok(files.opened(content))
+    }
+
+    fn close(&self, file: FileId) {
+        self.files().open.remove(&file);
+    }
+
+    fn size(&self, file: FileId) -> io::Result<u64> {
+        Ok(held(&*self.content(file)?).len() as u64)
+    }
+
+    fn read(&self, extents: &mut [Extent<'_>]) -> io::Result<()> {
+        for extent in extents {
+            let content = self.content(extent.file)?;
+            extent.filled = copy_out(&held(&content), extent.offset, extent.into);
+        }
+        Ok(())
+    }
+
+    fn write(&self, file: FileId, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let content = self.content(file)?;
+        copy_in(&mut held(&content), offset, bytes);
+        Ok(())
+    }
+
+    fn resize(&self, file: FileId, bytes: u64) -> io::Result<()> {
+        held(&*self.content(file)?).resize(bytes as usize, 0);
+        Ok(())
+    }
+
+    fn sync(&self, file: FileId) -> io::Result<()> {
+        self.content(file).map(drop)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut files = self.files();
+        let content = files.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        files.names.insert(to.to_owned(), content);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.files().names.remove(name).map(drop).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.files().names.keys().cloned().collect())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, name: &str) -> io::Result<Box<dyn Lock>> {
+        if !self.files().locks.insert(name.to_owned()) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(Box::new(MemoryLock { files: self.files.clone(), name: name.to_owned() }))
+    }
+}
+
+impl Files {
+    fn opened(&mut self, content: Arc<Mutex<Vec<u8>>>) -> FileId {
+        self.next += 1;
+        self.open.insert(FileId(self.next), content);
+        FileId(self.next)
+    }
+}
+
+impl Lock for MemoryLock {}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        held(&self.files).locks.remove(&self.name);
+    }
+}
+
+/// Copies what there is of `content` at `offset`; says how many bytes.
+pub(super) fn copy_out(content: &[u8], offset: u64, into: &mut [u8]) -> usize {
+    let start = (offset as usize).min(content.len());
+    let count = into.len().min(content.len() - start);
+    into[..count].copy_from_slice(&content[start..start + count]);
+    count
+}
+
+/// Writes into `content`, growing it with zeros.
+pub(super) fn copy_in(content: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
+    let start = offset as usize;
+    if content.len() < start + bytes.len() {
+        content.resize(start + bytes.len(), 0);
+    }
+    content[start..start + bytes.len()].copy_from_slice(bytes);
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,332 @@
+//! How do bytes get to a device and back?
+//!
+//! [`Storage`] is what an implementation must do: files ([`file`]), memory ([`memory`]), or a device that lies
+//! ([`faulty`]). [`Volume`] and [`File`] are what everything else in this crate uses: they own handles, count every
+//! operation by class ([`counters`]), and speak of errors with operation, file and offset.
+//!
+//! Rules of the storage: names are flat (no directories); a file is created empty and never re-created under a name
+//! that exists; what was not synced may be lost at a crash, in any part and order, and so may directory entries,
+//! renames and removals until [`Volume::sync_directory`].
+
+pub mod aligned;
+pub mod counters;
+pub mod memory;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+pub use aligned::AlignedBuffer;
+pub use counters::{Access, FileKind, IoCount, IoCounts, Phase};
+pub use memory::MemoryStorage;
+
+use counters::{Counters, Direction};
+
+/// A file open in a [`Storage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u64);
+
+/// One piece of a read batch at the level of [`Storage`].
+#[derive(Debug)]
+pub struct Extent<'a> {
+    /// The file to read.
+    pub file: FileId,
+    /// Where in the file.
+    pub offset: u64,
+    /// Where the bytes go.
+    pub into: &'a mut [u8],
+    /// Bytes read: all of `into`, or fewer where the file ends.
+    pub filled: usize,
+}
+
+/// A lock on the whole storage, given up when dropped.
+pub trait Lock: Send + Sync + fmt::Debug {}
+
+/// What a device must do. Few calls, all blocking, all thread-safe; offsets, lengths and buffers may have any alignment,
+/// but multiples of [`Storage::block_bytes`] in an [`AlignedBuffer`] are fastest and take the direct way.
+pub trait Storage: Send + Sync + fmt::Debug {
+    /// The alignment of offsets, lengths and buffers that takes the fast way; a power of two.
+    fn block_bytes(&self) -> usize;
+    /// How the bytes travel, for reports: "file, O_DIRECT, io_uring".
+    fn describe(&self) -> String;
+    /// Creates an empty file for reading and writing; `AlreadyExists` if the name is taken.
+    fn create(&self, name: &str) -> io::Result<FileId>;
+    /// Opens a file for reading and writing; `NotFound` if there is none.
+    fn open(&self, name: &str) -> io::Result<FileId>;
+    /// Gives up the handle. The file stays.
+    fn close(&self, file: FileId);
+    /// Bytes in the file.
+    fn size(&self, file: FileId) -> io::Result<u64>;
+    /// Reads all extents, in any order, at the depth of the device; returns when all are done. Bytes past the end of a
+    /// file are left alone and not counted in `filled`.
+    fn read(&self, extents: &mut [Extent<'_>]) -> io::Result<()>;
+    /// Writes all of `bytes`, growing the file (with zeros) as needed. After an error any part may have been written.
+    fn write(&self, file: FileId, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Cuts the file, or grows it with zeros.
+    fn resize(&self, file: FileId, bytes: u64) -> io::Result<()>;
+    /// The content of the file, as it is now, survives a crash; its name need not.
+    fn sync(&self, file: FileId) -> io::Result<()>;
+    /// Gives the file another name, replacing what had it, at once or (after a crash) not at all.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a name; handles stay valid.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// All names, sorted.
+    fn list(&self) -> io::Result<Vec<String>>;
+    /// Names, renames and removals, as they are now, survive a crash.
+    fn sync_directory(&self) -> io::Result<()>;
+    /// Takes the one lock of this storage under `name`; `WouldBlock` while another holds it.
+    fn lock(&self, name: &str) -> io::Result<Box<dyn Lock>>;
+}
+
+/// What went wrong with the device: operation, file and offset.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {operation} {file} at byte {offset}: {source}")]
+#[non_exhaustive]
+pub struct StorageError {
+    /// What was tried.
+    pub operation: &'static str,
+    /// The file's name.
+    pub file: String,
+    /// Where in the file; 0 for operations on whole files.
+    pub offset: u64,
+    /// What the device said.
+    pub source: io::Error,
+}
+
+/// A storage with counters: the handle that every structure takes. Cloning gives another handle to the same.
+#[derive(Clone, Debug)]
+pub struct Volume {
+    shared: Arc<Shared>,
+}
+
+/// An open file of a [`Volume`]; closed when dropped.
+#[derive(Debug)]
+pub struct File {
+    volume: Volume,
+    id: FileId,
+    name: String,
+    kind: FileKind,
+    read_end: AtomicU64,
+    write_end: AtomicU64,
+}
+
+/// One piece of a read batch.
+#[derive(Debug)]
+pub struct ReadRequest<'a> {
+    /// The file to read.
+    pub file: &'a File,
+    /// Where in the file.
+    pub offset: u64,
+    /// Where the bytes go.
+    pub into: &'a mut [u8],
+    /// Set by the read: bytes that are there; fewer than asked for where the file ends. **To be checked by the caller.**
+    pub filled: usize,
+}
+
+#[derive(Debug)]
+struct Shared {
+    storage: Box<dyn Storage>,
+    counters: Counters,
+}
+
+impl StorageError {
+    /// True if the device is full.
+    pub fn is_full(&self) -> bool {
+        matches!(self.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
+    /// A read that gave fewer bytes than the format says there are.
+    pub fn short_read(file: &File, offset: u64) -> Self {
+        let source = io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends too early");
+        Self { operation: "read", file: file.name.clone(), offset, source }
+    }
+}
+
+impl Volume {
+    /// A volume on `storage`, with counters at zero.
+    pub fn new(storage: impl Storage + 'static) -> Self {
+        Self { shared: Arc::new(Shared { storage: Box::new(storage), counters: Counters::default() }) }
+    }
+
+    /// A volume in memory with the given block size.
+    pub fn in_memory(block_bytes: usize) -> Self {
+        Self::new(MemoryStorage::new(block_bytes))
+    }
+
+    /// The alignment that takes the fast way.
+    pub fn block_bytes(&self) -> usize {
+        self.shared.storage.block_bytes()
+    }
+
+    /// How the bytes travel.
+    pub fn describe(&self) -> String {
+        self.shared.storage.describe()
+    }
+
+    /// All operations so far; subtract two to have those in between.
+    pub fn counts(&self) -> IoCounts {
+        self.shared.counters.snapshot()
+    }
+
+    /// Creates an empty file; the name must be free.
+    pub fn create(&self, name: &str, kind: FileKind) -> Result<File, StorageError> {
+        let id = self.shared.storage.create(name).map_err(failed("create", name, 0))?;
+        Ok(self.file(id, name, kind))
+    }
+
+    /// Opens an existing file.
+    pub fn open(&self, name: &str, kind: FileKind) -> Result<File, StorageError> {
+        let id = self.shared.storage.open(name).map_err(failed("open", name, 0))?;
+        Ok(self.file(id, name, kind))
+    }
+
+    /// Reads all requests at the depth of the device. One call, many outstanding operations.
+    pub fn read(&self, requests: &mut [ReadRequest<'_>]) -> Result<(), StorageError> {
+        let start = Instant::now();
+        let mut extents: Vec<Extent<'_>> = requests
+            .iter_mut()
+            .map(|request| Extent {
+                file: request.file.id,
+                offset: request.offset,
+                into: &mut *request.into,
+                filled: 0,
+            })
+            .collect();
+        let outcome = self.shared.storage.read(&mut extents);
+        let filled: Vec<usize> = extents.iter().map(|extent| extent.filled).collect();
+        if let (Err(source), Some(first)) = (outcome, requests.first()) {
+            return Err(failed("read", &first.file.name, first.offset)(source));
+        }
+        let nanos = start.elapsed().as_nanos() as u64 / requests.len().max(1) as u64;
+        for (request, filled) in requests.iter_mut().zip(filled) {
+            request.filled = filled;
+            let (file, bytes) = (request.file, filled as u64);
+            let access = access_class(&file.read_end, request.offset, bytes);
+            self.shared.counters.add(file.kind, Direction::Read, access, bytes, nanos);
+        }
+        Ok(())
+    }
+
+    /// Renames a file, replacing what had the new name. Lasting only after [`Volume::sync_directory`].
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
+        self.shared.storage.rename(from, to).map_err(failed("rename", from, 0))
+    }
+
+    /// Removes a file. Lasting only after [`Volume::sync_directory`].
+    pub fn remove(&self, name: &str) -> Result<(), StorageError> {
+        self.shared.storage.remove(name).map_err(failed("remove", name, 0))
+    }
+
+    /// All names, sorted.
+    pub fn list(&self) -> Result<Vec<String>, StorageError> {
+        self.shared.storage.list().map_err(failed("list", ".", 0))
+    }
+
+    /// Makes creations, renames and removals so far last.
+    pub fn sync_directory(&self) -> Result<(), StorageError> {
+        let start = Instant::now();
+        self.shared.storage.sync_directory().map_err(failed("sync", ".", 0))?;
+        self.count_sync(FileKind::DIRECTORY, start);
+        Ok(())
+    }
+
+    /// Takes the lock of this storage, or fails at once (`WouldBlock`) while another process or handle has it.
+    pub fn lock(&self, name: &str) -> Result<Box<dyn Lock>, StorageError> {
+        self.shared.storage.lock(name).map_err(failed("lock", name, 0))
+    }
+
+    fn file(&self, id: FileId, name: &str, kind: FileKind) -> File {
+        let (read_end, write_end) = (AtomicU64::new(0), AtomicU64::new(0));
+        File { volume: self.clone(), id, name: name.to_owned(), kind, read_end, write_end }
+    }
+
+    fn count_sync(&self, kind: FileKind, start: Instant) {
+        let nanos = start.elapsed().as_nanos() as u64;
+        self.shared.counters.add(kind, Direction::Sync, Access::Sequential, 0, nanos);
+    }
+}
+
+impl File {
+    /// The name under which it was created or opened.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it holds, for the counters.
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// The volume it lies on.
+    pub fn volume(&self) -> &Volume {
+        &self.volume
+    }
+
+    /// Bytes in the file.
+    pub fn size(&self) -> Result<u64, StorageError> {
+        self.storage().size(self.id).map_err(failed("measure", &self.name, 0))
+    }
+
+    /// Reads at most `into.len()` bytes; fewer only where the file ends. One operation.
+    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<usize, StorageError> {
+        let mut request = [ReadRequest { file: self, offset, into, filled: 0 }];
+        self.volume.read(&mut request)?;
+        Ok(request[0].filled)
+    }
+
+    /// Reads exactly `into.len()` bytes, or fails.
+    pub fn read_exact(&self, offset: u64, into: &mut [u8]) -> Result<(), StorageError> {
+        let wanted = into.len();
+        if self.read(offset, into)? < wanted {
+            return Err(StorageError::short_read(self, offset));
+        }
+        Ok(())
+    }
+
+    /// Writes all bytes at `offset`. One operation.
+    pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        let start = Instant::now();
+        self.storage().write(self.id, offset, bytes).map_err(failed("write", &self.name, offset))?;
+        let access = access_class(&self.write_end, offset, bytes.len() as u64);
+        let nanos = start.elapsed().as_nanos() as u64;
+        let counters = &self.volume.shared.counters;
+        counters.add(self.kind, Direction::Write, access, bytes.len() as u64, nanos);
+        Ok(())
+    }
+
+    /// Cuts the file, or grows it with zeros.
+    pub fn resize(&self, bytes: u64) -> Result<(), StorageError> {
+        self.storage().resize(self.id, bytes).map_err(failed("resize", &self.name, bytes))
+    }
+
+    /// Makes the content, as it is now, last. The name lasts after [`Volume::sync_directory`].
+    pub fn sync(&self) -> Result<(), StorageError> {
+        let start = Instant::now();
+        self.storage().sync(self.id).map_err(failed("sync", &self.name, 0))?;
+        self.volume.count_sync(self.kind, start);
+        Ok(())
+    }
+
+    fn storage(&self) -> &dyn Storage {
+        self.volume.shared.storage.as_ref()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        self.storage().close(self.id);
+    }
+}
+
+fn failed(operation: &'static str, file: &str, offset: u64) -> impl FnOnce(io::Error) -> StorageError {
+    let file = file.to_owned();
+    move |source| StorageError { operation, file, offset, source }
+}
+
+/// Sequential if the operation starts where the last one of its direction ended.
+fn access_class(end: &AtomicU64, offset: u64, bytes: u64) -> Access {
+    let previous = end.swap(offset + bytes, Ordering::Relaxed);
+    if previous == offset { Access::Sequential } else { Access::Random }
+}
