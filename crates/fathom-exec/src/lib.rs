@@ -1,1 +1,5 @@
-//! Program to successors: the interpreter, which is the reference.
+//! Program to successors.
+//!
+//! [`interpreter::Interpreter`] is the reference: plain, complete, and the judge of anything faster.
+
+pub mod interpreter;

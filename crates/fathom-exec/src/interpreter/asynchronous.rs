@@ -1,0 +1,63 @@
+//! Which steps does interleaving give? One enabled action at a time.
+
+use fathom_model::steps::{Full, Marks, ProcessSet, Steps};
+
+use super::evaluate::evaluate;
+use super::{Interpreter, Scratch, execute};
+
+/// Pushes the steps and faults of a source whose values are in `scratch`; gives the processes that can move.
+pub(super) fn expand(
+    system: &Interpreter,
+    source: &[u64],
+    scratch: &mut Scratch,
+    out: &mut Steps,
+) -> Result<ProcessSet, Full> {
+    let mut enabled = ProcessSet::default();
+    let committed = system.commits && any_committed(system, &scratch.values);
+    for process in 0..system.owned.len() {
+        let location = system.location(&scratch.values, process);
+        for &number in &system.owned[process][location as usize] {
+            if !committed || system.committed[number as usize] {
+                enabled.0 |= step(system, number, source, scratch, out)?.0;
+            }
+        }
+    }
+    for &number in system.free.iter().filter(|_| !committed) {
+        step(system, number, source, scratch, out)?;
+    }
+    Ok(enabled)
+}
+
+/// Tries one action; gives its movers if it made a step.
+fn step(
+    system: &Interpreter,
+    number: u32,
+    source: &[u64],
+    scratch: &mut Scratch,
+    out: &mut Steps,
+) -> Result<ProcessSet, Full> {
+    let action = &system.program.actions[number as usize];
+    let mut movers = ProcessSet::default();
+    for mover in &action.movers {
+        if system.location(&scratch.values, mover.process.index()) != mover.from {
+            return Ok(ProcessSet::default());
+        }
+        movers.insert(mover.process.0);
+    }
+    let guard = action.guard.as_ref().map_or(Ok(1), |guard| evaluate(system, &scratch.values, guard));
+    let outcome = match guard {
+        Ok(0) => return Ok(ProcessSet::default()),
+        Ok(_) => execute::run(system, &action.body, source, scratch),
+        Err(trouble) => Err(trouble),
+    };
+    match outcome {
+        Ok(()) => out.push(&scratch.target, number, movers, Marks::default()).map(|()| movers),
+        Err(trouble) => out.push_fault(trouble.fault(number)).map(|()| ProcessSet::default()),
+    }
+}
+
+fn any_committed(system: &Interpreter, values: &[i64]) -> bool {
+    let processes = &system.program.processes;
+    (0..processes.len())
+        .any(|process| processes[process].locations[system.location(values, process) as usize].committed)
+}

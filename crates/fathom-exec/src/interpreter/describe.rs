@@ -1,0 +1,105 @@
+//! What are the words for a step, a fault, a state?
+
+use fathom_model::expression::Expression;
+use fathom_model::program::{Action, Composition, Exchange};
+use fathom_model::span::Span;
+use fathom_model::system::{Description, Message, Move, Query};
+
+use super::evaluate::evaluate;
+use super::{Interpreter, synchronous};
+
+/// Answers a query.
+pub(super) fn describe(system: &Interpreter, what: Query<'_>) -> Description {
+    match what {
+        Query::Record(record) => Description {
+            title: system.program.name.clone(),
+            values: values(system, record),
+            ..Description::default()
+        },
+        Query::Step { source, action } => step(system, source, action),
+        Query::Start(number) => {
+            let start = &system.program.starts[number as usize];
+            let title = start.name.clone().unwrap_or_else(|| "start".into());
+            Description { title, span: Some(start.span), ..Description::default() }
+        }
+        Query::Fault { source, fault } => {
+            let step = step(system, source, fault.action);
+            Description { title: fault.kind.text().into(), span: Some(fault.span), ..step }
+        }
+        Query::Label { record, label } => label_on(system, record, label),
+    }
+}
+
+fn values(system: &Interpreter, record: &[u64]) -> Vec<(String, String)> {
+    let element = |component: &fathom_model::shape::Component, index| {
+        (component.element_name(index), component.text(record, index))
+    };
+    system
+        .shape
+        .components
+        .iter()
+        .flat_map(|component| (0..component.elements()).map(move |index| element(component, index)))
+        .collect()
+}
+
+fn step(system: &Interpreter, source: &[u64], action: u32) -> Description {
+    let members = match system.program.composition {
+        Composition::Asynchronous => vec![action],
+        Composition::Synchronous => synchronous::members(system, action),
+    };
+    let actions: Vec<&Action> =
+        members.iter().map(|number| &system.program.actions[*number as usize]).collect();
+    let moves: Vec<Move> = actions.iter().flat_map(|action| moves(system, action)).collect();
+    let exchange =
+        actions.iter().find_map(|action| action.exchange.as_ref()).map(|it| message(system, source, it));
+    let name = actions.first().and_then(|action| action.name.clone());
+    let title = name.unwrap_or_else(|| {
+        let moves: Vec<String> =
+            moves.iter().map(|it| format!("{}: {} -> {}", it.process, it.from, it.to)).collect();
+        moves.join(", ")
+    });
+    let span = actions.first().map(|action| action.span);
+    Description { title, span, moves, exchange, values: Vec::new() }
+}
+
+fn moves(system: &Interpreter, action: &Action) -> Vec<Move> {
+    let part = |mover: &fathom_model::program::Mover| {
+        let process = system.program.process(mover.process);
+        let name = |location: u32| process.locations[location as usize].name.clone();
+        Move { process: process.name.clone(), from: name(mover.from), to: name(mover.to), span: mover.span }
+    };
+    action.movers.iter().map(part).collect()
+}
+
+fn message(system: &Interpreter, source: &[u64], exchange: &Exchange) -> Message {
+    let mut values = Vec::new();
+    system.unpack(source, &mut values);
+    let text = |value: &Expression| match evaluate(system, &values, value) {
+        Ok(value) => value.to_string(),
+        Err(trouble) => trouble.kind.text().into(),
+    };
+    let name = |process: fathom_model::program::ProcessId| system.program.process(process).name.clone();
+    Message {
+        channel: exchange.channel.clone(),
+        sender: exchange.sender.map(name),
+        receiver: exchange.receiver.map(name),
+        values: exchange.values.iter().map(text).collect(),
+    }
+}
+
+fn label_on(system: &Interpreter, record: &[u64], label: usize) -> Description {
+    let mut values = Vec::new();
+    system.unpack(record, &mut values);
+    let label = &system.program.labels[label];
+    let verdict = evaluate(system, &values, &label.expression);
+    let (text, span): (String, Span) = match verdict {
+        Ok(value) => (if value != 0 { "true".into() } else { "false".into() }, label.span),
+        Err(trouble) => (trouble.kind.text().into(), trouble.span),
+    };
+    Description {
+        title: label.name.clone(),
+        span: Some(span),
+        values: vec![(label.name.clone(), text)],
+        ..Description::default()
+    }
+}

@@ -1,0 +1,217 @@
+//! Which steps does a program take? The reference answer: walks the program's trees over unpacked values.
+//!
+//! Memory: one vector of values per call, whatever the number of records. Time: every action of every process's current location is evaluated
+//! for every source.
+
+mod asynchronous;
+mod describe;
+mod evaluate;
+mod execute;
+mod synchronous;
+
+use fathom_model::layout::{Layout, Possible};
+use fathom_model::program::{Composition, Program};
+use fathom_model::record::Records;
+use fathom_model::shape::Shape;
+use fathom_model::steps::{Full, Labels, Marks, ProcessSet, Steps};
+use fathom_model::system::{Description, Query, TransitionSystem};
+use fathom_model::verify;
+
+pub use evaluate::{Trouble, evaluate};
+
+/// A program with the layout of its records: a transition system.
+#[derive(Clone, Debug)]
+pub struct Interpreter {
+    program: Program,
+    layout: Layout,
+    shape: Shape,
+    /// Where the values of each variable begin among the unpacked values.
+    bases: Vec<usize>,
+    /// By process and location: the actions that the process owns there, in program order.
+    owned: Vec<Vec<Vec<u32>>>,
+    /// The actions without movers, in program order.
+    free: Vec<u32>,
+    /// By action: whether all its movers are at committed locations.
+    committed: Vec<bool>,
+    /// Whether any location is committed.
+    commits: bool,
+    /// By action of a synchronous program: its position among the actions of its process.
+    positions: Vec<u32>,
+    /// By process of a synchronous program: how many actions it has.
+    counts: Vec<u32>,
+}
+
+impl Interpreter {
+    /// Makes a system of a well-formed program, its records laid out by what values are possible.
+    ///
+    /// # Panics
+    /// If the program is not well formed: the front-end that made it is wrong.
+    pub fn new(program: Program, possible: &dyn Possible) -> Interpreter {
+        let problems = verify::problems(&program);
+        assert!(problems.is_empty(), "malformed program: {}", problems.join("; "));
+        let layout = Layout::new(&program, possible);
+        let shape = layout.shape(&program);
+        let mut bases = Vec::with_capacity(program.variables.len());
+        let mut next = 0;
+        for variable in &program.variables {
+            bases.push(next);
+            next += variable.elements() as usize;
+        }
+        let committed = program.actions.iter().map(|action| program.is_committed(action)).collect();
+        let commits = program
+            .processes
+            .iter()
+            .flat_map(|process| &process.locations)
+            .any(|location| location.committed);
+        let mut system = Interpreter {
+            owned: program
+                .processes
+                .iter()
+                .map(|process| vec![Vec::new(); process.locations.len()])
+                .collect(),
+            free: Vec::new(),
+            positions: Vec::with_capacity(program.actions.len()),
+            counts: vec![0; program.processes.len()],
+            program,
+            layout,
+            shape,
+            bases,
+            committed,
+            commits,
+        };
+        system.index_actions();
+        system
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Where its variables lie.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn index_actions(&mut self) {
+        for (number, action) in self.program.actions.iter().enumerate() {
+            let position = match action.movers.first() {
+                Some(mover) => {
+                    let process = mover.process.index();
+                    self.owned[process][mover.from as usize].push(number as u32);
+                    self.counts[process] += 1;
+                    self.counts[process] - 1
+                }
+                None => {
+                    self.free.push(number as u32);
+                    0
+                }
+            };
+            self.positions.push(position);
+        }
+    }
+
+    /// The values of a record, one per element, in declaration order.
+    fn unpack(&self, record: &[u64], values: &mut Vec<i64>) {
+        values.clear();
+        for field in &self.layout.fields {
+            values.extend((0..field.elements).map(|index| field.read(record, index)));
+        }
+    }
+
+    /// Where a process is.
+    fn location(&self, values: &[i64], process: usize) -> u32 {
+        values[self.bases[self.program.processes[process].variable.index()]] as u32
+    }
+
+    fn labels(&self, values: &[i64]) -> Labels {
+        let mut labels = Labels::default();
+        for (bit, label) in self.program.labels.iter().enumerate() {
+            match evaluate(self, values, &label.expression) {
+                Ok(value) => labels.0 |= u64::from(value != 0) << bit,
+                Err(_) => labels.0 |= Labels::FAULT.0,
+            }
+        }
+        labels
+    }
+
+    fn expand_one(&self, source: &[u64], scratch: &mut Scratch, out: &mut Steps) -> Result<(), Full> {
+        self.unpack(source, &mut scratch.values);
+        let labels = if out.columns().labels { self.labels(&scratch.values) } else { Labels::default() };
+        let enabled = match self.program.composition {
+            Composition::Asynchronous => asynchronous::expand(self, source, scratch, out)?,
+            Composition::Synchronous => synchronous::expand(self, source, scratch, out)?,
+        };
+        out.finish_source(labels, enabled)
+    }
+
+    fn start_all(&self, out: &mut Steps) -> Result<(), Full> {
+        let mut base = vec![0; self.layout.words()];
+        let mut scratch = Scratch::default();
+        for (variable, field) in self.program.variables.iter().zip(&self.layout.fields) {
+            for (index, value) in variable.initial.iter().enumerate() {
+                field.write(&mut base, index as u32, *value);
+            }
+        }
+        self.unpack(&base, &mut scratch.values);
+        for (number, start) in self.program.starts.iter().enumerate() {
+            match execute::run(self, &start.body, &base, &mut scratch) {
+                Ok(()) => {
+                    out.push(&scratch.target, number as u32, ProcessSet::default(), Marks::default())?;
+                }
+                Err(trouble) => out.push_fault(trouble.fault(number as u32))?,
+            }
+        }
+        out.finish_source(Labels::default(), ProcessSet::default())
+    }
+}
+
+/// What one call works with.
+#[derive(Default)]
+struct Scratch {
+    /// The values of the source; a body changes them and they are put back.
+    values: Vec<i64>,
+    /// What a body changed: place and old value.
+    undo: Vec<(usize, i64)>,
+    /// What a parallel assignment will store.
+    pending: Vec<execute::Store>,
+    /// The record a body led to.
+    target: Vec<u64>,
+}
+
+impl TransitionSystem for Interpreter {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn initial(&self, out: &mut Steps) {
+        out.clear();
+        if self.start_all(out).is_err() {
+            out.abandon_source();
+        }
+    }
+
+    fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize {
+        out.clear();
+        let mut scratch = Scratch::default();
+        for (finished, source) in sources.iter().enumerate() {
+            if self.expand_one(source, &mut scratch, out).is_err() {
+                out.abandon_source();
+                return finished;
+            }
+        }
+        sources.len()
+    }
+
+    fn label(&self, records: Records<'_>, out: &mut [Labels]) {
+        let mut values = Vec::new();
+        for (record, labels) in records.iter().zip(out) {
+            self.unpack(record, &mut values);
+            *labels = self.labels(&values);
+        }
+    }
+
+    fn describe(&self, what: Query<'_>) -> Description {
+        describe::describe(self, what)
+    }
+}
