@@ -82,10 +82,8 @@ fn prepare(
             Ok(())
         }
         Statement::Assign(assignments) => assignments.iter().try_for_each(|assignment| {
-            let store =
-                assign(system, &scratch.values, assignment).inspect_err(|_| scratch.pending.clear())?;
-            let joint = system.program.composition == fathom_model::program::Composition::Synchronous;
-            if joint && scratch.pending.iter().any(|other| other.place == store.place) {
+            let store = assign(system, &scratch.values, assignment)?;
+            if writes == Writes::Once && scratch.pending.iter().any(|other| other.place == store.place) {
                 return Err(Trouble { kind: FaultKind::DoubleWrite, span: assignment.span });
             }
             scratch.pending.push(store);
