@@ -155,6 +155,9 @@ pub(super) fn copy_out(content: &[u8], offset: u64, into: &mut [u8]) -> usize {
 /// Writes into `content`, growing it with zeros.
 pub(super) fn copy_in(content: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     let start = offset as usize;
+    if bytes.is_empty() {
+        return;
+    }
     if content.len() < start + bytes.len() {
         content.resize(start + bytes.len(), 0);
     }

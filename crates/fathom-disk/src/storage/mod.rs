@@ -8,8 +8,10 @@
 //! that exists; what was not synced may be lost at a crash, in any part and order, and so may directory entries,
 //! renames and removals until [`Volume::sync_directory`].
 
-pub mod aligned;
 pub mod counters;
+pub mod direct;
+pub mod faulty;
+pub mod file;
 pub mod memory;
 
 use std::fmt;
@@ -18,8 +20,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-pub use aligned::AlignedBuffer;
 pub use counters::{Access, FileKind, IoCount, IoCounts, Phase};
+pub use direct::aligned::AlignedBuffer;
+pub use faulty::{Fault, FaultyStorage};
+pub use file::{FileStorage, Transport};
 pub use memory::MemoryStorage;
 
 use counters::{Counters, Direction};

@@ -1,8 +1,4 @@
 //! Where do bytes lie that the device may fetch by itself? In charged buffers aligned to the device's blocks.
-//!
-//! The one place in this crate, with the ring of the file storage, that needs `unsafe`: the standard vector cannot
-//! promise an alignment, and direct I/O demands one.
-#![allow(unsafe_code)] // Aligned allocation has no safe form in std; each block with its reason.
 
 use std::alloc::{self, Layout};
 use std::ops::{Deref, DerefMut};

@@ -1,0 +1,63 @@
+//! What do the contract suites share? Every kind of storage, and a small generator of random numbers.
+#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)] // Each suite uses a part of it; it is test code.
+
+use fathom_disk::storage::{FaultyStorage, FileStorage, MemoryStorage, Transport, Volume};
+
+/// One volume of each kind, with its name; `directory` holds those of files.
+pub fn volumes(directory: &std::path::Path) -> Vec<(String, Volume)> {
+    let mut volumes = vec![
+        ("memory 64".to_owned(), Volume::new(MemoryStorage::new(64))),
+        ("memory 4096".to_owned(), Volume::new(MemoryStorage::new(4096))),
+        ("faulty without faults".to_owned(), Volume::new(FaultyStorage::new(64, 1))),
+    ];
+    let auto = FileStorage::auto(&directory.join("auto")).unwrap();
+    let mut transports = vec![Transport::Buffered];
+    if auto.transport() != Transport::Buffered {
+        transports.push(Transport::Threads);
+    }
+    volumes.push((format!("auto: {:?}", auto.transport()), Volume::new(auto)));
+    for transport in transports {
+        let storage =
+            FileStorage::with_transport(&directory.join(format!("{transport:?}")), transport).unwrap();
+        volumes.push((format!("{transport:?}"), Volume::new(storage)));
+    }
+    volumes
+}
+
+/// A generator with a seed (xorshift64*), independent of the one in the crate.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A key of `width` bits, its high bits often zero.
+    pub fn key(&mut self, width: u32) -> Vec<u64> {
+        let words = (width as usize).div_ceil(64);
+        let live_bits = 1 + self.below(u64::from(width)) as usize;
+        let mut key: Vec<u64> = (0..words).map(|_| self.next()).collect();
+        for (index, word) in key.iter_mut().enumerate() {
+            let position = (words - 1 - index) * 64;
+            let bits = live_bits.saturating_sub(position).min(64);
+            *word &= if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+        }
+        key
+    }
+}
+
+/// Whether the long sweeps are asked for.
+pub fn long() -> bool {
+    std::env::var_os("FATHOM_LONG").is_some()
+}
