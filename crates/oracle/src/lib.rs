@@ -1,1 +1,18 @@
-//! The in-RAM judge of every engine: breadth-first search and Tarjan on the explicit graph. Test-only.
+//! The in-RAM judge of every engine, and what it is shown. Test-only.
+//!
+//! It stands on `fathom-model` alone and shares nothing with the engines. It is plain on purpose: standard collections, one record at a
+//! time, everything kept. When it and an engine differ, reading it should settle who is right.
+//!
+//! | file | question |
+//! |---|---|
+//! | [`bfs`] | what is reachable, how far away, and by which shortest path? |
+//! | [`tarjan`] | which states lie on common cycles, and is one of the cycles accepting? |
+//! | [`random`] | which numbers does a seeded test draw? |
+//! | [`graph`] | how is a given digraph a system? |
+//! | [`forms`] | which digraphs are worth trying? |
+
+pub mod bfs;
+pub mod forms;
+pub mod graph;
+pub mod random;
+pub mod tarjan;
