@@ -1,0 +1,3 @@
+//! The engines: each adds a policy to a body and says its paper at the top.
+
+pub mod ram;

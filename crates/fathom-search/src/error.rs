@@ -1,0 +1,18 @@
+//! What can go wrong with the machine during a search?
+
+use fathom_disk::budget::BudgetError;
+
+/// A search could not go on. Nothing is wrong with the model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// The data budget is used up.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// One part of the table holds as many states as it can number.
+    #[error("a shard of the table is full: it cannot number more than {limit} states")]
+    ShardFull {
+        /// How many it holds.
+        limit: u64,
+    },
+}

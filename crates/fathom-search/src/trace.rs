@@ -1,0 +1,96 @@
+//! How does a run lead to a state? Layer replay: backwards through the layers, the least parent each time.
+//!
+//! From a state of layer d, the states of layer d - 1 are expanded, and the least one that has the state among its targets comes before it; and so
+//! on to layer 0. No parents are stored, and the path is the same for every engine and number of threads. Cost: at most every state of
+//! the layers before d is expanded once more.
+
+use fathom_disk::budget::Budget;
+use fathom_model::record::Records;
+use fathom_model::steps::{Columns, Steps};
+use fathom_model::system::{TransitionSystem, expand_some, initial_all};
+
+use crate::error::SearchError;
+use crate::layer_loop::LayerPolicy;
+
+/// A finite run: from an initial state, step by step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Which start made the first state.
+    pub start: u32,
+    /// The states, the first one initial.
+    pub records: Vec<Vec<u64>>,
+    /// The action of each step, one fewer than states.
+    pub actions: Vec<u32>,
+}
+
+/// Room for steps at first.
+const STEPS: usize = 1024;
+
+/// The least path to a state of a layer. None if the policy has not kept the layers.
+pub fn path_to<P: LayerPolicy>(
+    system: &dyn TransitionSystem,
+    policy: &P,
+    budget: &Budget,
+    layer: u64,
+    record: &[u64],
+) -> Result<Option<Path>, SearchError> {
+    let columns = Columns { actions: true, ..Columns::NONE };
+    let shape = system.shape();
+    let mut charge = budget.charge("trace", Steps::bytes_for(shape.words(), columns, STEPS))?;
+    let mut steps = Steps::new(shape, columns, STEPS);
+    let mut records = vec![record.to_vec()];
+    let mut actions = Vec::new();
+    for earlier in (0..layer).rev() {
+        let target = records.last().expect("the path has its last state");
+        let mut best: Option<(Vec<u64>, u32)> = None;
+        let mut failure = None;
+        let kept = policy.visit_layer(earlier, &mut |sources| {
+            if failure.is_none() {
+                let outcome = least_parent(system, sources, target, &mut steps, &mut best, &mut |bytes| {
+                    charge.resize(bytes).map_err(SearchError::from)
+                });
+                failure = outcome.err();
+            }
+        })?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if !kept {
+            return Ok(None);
+        }
+        let (parent, action) = best.expect("a state of a later layer has a parent in the layer before");
+        records.push(parent);
+        actions.push(action);
+    }
+    records.reverse();
+    actions.reverse();
+    initial_all(system, &mut steps, &mut |bytes| charge.resize(bytes))?;
+    let first = steps.targets().iter().position(|target| target == records[0]);
+    let start = steps.action(first.expect("layer 0 has initial states"));
+    Ok(Some(Path { start, records, actions }))
+}
+
+/// Lowers `best` to the least source that has a step to the target, with the first such action.
+fn least_parent(
+    system: &dyn TransitionSystem,
+    sources: Records<'_>,
+    target: &[u64],
+    steps: &mut Steps,
+    best: &mut Option<(Vec<u64>, u32)>,
+    charge: &mut dyn FnMut(usize) -> Result<(), SearchError>,
+) -> Result<(), SearchError> {
+    let mut rest = sources;
+    while !rest.is_empty() {
+        let finished = expand_some(system, rest, steps, charge)?;
+        for (source, record) in rest.take(finished).iter().enumerate() {
+            if best.as_ref().is_some_and(|(known, _)| &**known <= record) {
+                continue;
+            }
+            if let Some(step) = steps.steps_of(source).find(|step| steps.target(*step) == target) {
+                *best = Some((record.to_vec(), steps.action(step)));
+            }
+        }
+        rest = rest.skip(finished);
+    }
+    Ok(())
+}
