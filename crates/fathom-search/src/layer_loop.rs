@@ -85,6 +85,25 @@ pub struct Settings {
     pub max_depth: Option<u64>,
     /// Whether to note which actions were taken.
     pub coverage: bool,
+    /// Sizes that change speed, never results.
+    pub tuning: Tuning,
+}
+
+/// Sizes that change speed, never results. Tests make them tiny.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// Layers smaller than this are expanded by one thread: starting others would cost more than they bring.
+    pub shared_layer_min: u64,
+    /// The most sources in a batch.
+    pub batch_records_max: usize,
+    /// Room for steps in a buffer, per source of a batch, at first.
+    pub steps_per_source: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { shared_layer_min: 4096, batch_records_max: 512, steps_per_source: 8 }
+    }
 }
 
 /// Who watches a search from outside.
@@ -179,12 +198,6 @@ pub struct Cost {
     pub close: Duration,
 }
 
-/// Layers smaller than this are expanded by one thread: starting others would cost more than they bring.
-const SHARED_LAYER_MIN: u64 = 4096;
-/// The most sources in a batch.
-const BATCH_MAX: usize = 512;
-/// Room for steps in a buffer, per source of a batch, at first.
-const STEPS_PER_SOURCE: usize = 8;
 /// Sets of taken actions larger than this are not kept.
 const COVERAGE_ACTIONS_MAX: u32 = 1 << 24;
 
@@ -363,7 +376,7 @@ impl<'a, W: Send> Search<'a, W> {
             stopped: AtomicBool::new(false),
             failure: Mutex::new(None),
         };
-        let threads = if frontier < SHARED_LAYER_MIN { 1 } else { self.desks.len() };
+        let threads = if frontier < self.settings.tuning.shared_layer_min { 1 } else { self.desks.len() };
         let (system, settings, observer, budget) = (self.system, self.settings, self.observer, self.budget);
         let expand = |desk: &mut Desk, worker: &mut W| {
             let outcome = expand_share(system, policy, settings, observer, budget, &share, desk, worker);
@@ -406,9 +419,10 @@ impl Desk {
         let shape = system.shape();
         let labels = settings.conditions.iter().any(|condition| condition.reads_labels());
         let columns = Columns { labels, actions: settings.coverage, ..Columns::NONE };
-        let each = shape.words() * 8 + STEPS_PER_SOURCE * Steps::bytes_for(shape.words(), columns, 1);
-        let batch_records = (budget.free() / (16 * threads) / each).clamp(1, BATCH_MAX);
-        let capacity = batch_records * STEPS_PER_SOURCE;
+        let Tuning { batch_records_max, steps_per_source, .. } = settings.tuning;
+        let each = shape.words() * 8 + steps_per_source * Steps::bytes_for(shape.words(), columns, 1);
+        let batch_records = (budget.free() / (16 * threads) / each).clamp(1, batch_records_max);
+        let capacity = batch_records * steps_per_source;
         let bytes = batch_records * shape.words() * 8 + Steps::bytes_for(shape.words(), columns, capacity);
         let charge = budget.charge("expansion", bytes)?;
         let steps = Steps::new(shape, columns, capacity);

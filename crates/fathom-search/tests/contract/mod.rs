@@ -1,0 +1,150 @@
+//! What every policy of the layer loop must do, whatever it is: find what the judge finds.
+
+use fathom_disk::budget::Budget;
+use fathom_model::shape::Shape;
+use fathom_model::system::TransitionSystem;
+use fathom_search::layer_loop::{Ending, LayerPolicy, Outcome, Settings, Tuning, Unobserved, run};
+use fathom_search::trace::path_to;
+use fathom_search::watch::{Condition, Finding};
+use oracle::bfs::{Explored, StateNumber};
+
+/// Buffers so small that everything overflows, and buffers as they are in use.
+pub(crate) const TUNINGS: [fn() -> Tuning; 2] =
+    [|| Tuning { shared_layer_min: 1, batch_records_max: 3, steps_per_source: 1 }, Tuning::default];
+
+/// Runs a policy on a system whose exploration the judge has, and compares everything.
+pub(crate) fn check_against_judge<P: LayerPolicy>(
+    system: &dyn TransitionSystem,
+    judge: &Explored,
+    make: &dyn Fn(&Shape, &Budget, usize) -> P,
+    budget_bytes: usize,
+    threads: usize,
+    tuning: Tuning,
+) {
+    let shape = system.shape();
+    let conditions = conditions(shape);
+    let settings = |stop_at_first, max_depth| Settings {
+        threads,
+        conditions: conditions.clone(),
+        stop_at_first,
+        max_depth,
+        coverage: true,
+        tuning,
+    };
+    let search = |settings: &Settings| {
+        let budget = Budget::new(budget_bytes);
+        let mut policy = make(shape, &budget, threads);
+        let outcome = run(system, &mut policy, &budget, settings, &Unobserved).expect("the budget suffices");
+        (outcome, policy, budget)
+    };
+
+    let (outcome, policy, budget) = search(&settings(false, None));
+    assert_eq!(outcome.ending, Ending::Complete);
+    compare_counts(&outcome, judge);
+    for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
+        let expected = expected_finding(*condition, judge);
+        assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
+        if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
+            let path = path_to(system, &policy, &budget, layer, &record).expect("the budget suffices");
+            let path = path.expect("layers are kept");
+            let expected = judge.path_to(state.expect("a finding with a record is at a state"));
+            assert_eq!(path.records, judge.records_along(&expected));
+            let actions: Vec<u32> = std::iter::once(path.start).chain(path.actions).collect();
+            assert_eq!(actions, judge.actions_along(&expected));
+        }
+    }
+
+    let (outcome, ..) = search(&settings(true, None));
+    let first = conditions
+        .iter()
+        .filter_map(|condition| expected_finding(*condition, judge))
+        .map(|(finding, _)| finding.layer)
+        .min();
+    match first {
+        Some(layer) if !judge.layers.is_empty() => {
+            assert_eq!(outcome.ending, Ending::Found);
+            compare_prefix(&outcome, judge, layer as usize);
+        }
+        _ => compare_counts(&outcome, judge),
+    }
+
+    let (outcome, ..) = search(&settings(false, Some(1)));
+    if judge.layers.len() > 2 {
+        assert_eq!(outcome.ending, Ending::Depth);
+        assert_eq!(outcome.layers.len(), 3);
+        compare_prefix(&outcome, judge, 1);
+    } else {
+        compare_counts(&outcome, judge);
+    }
+}
+
+fn compare_counts(outcome: &Outcome, judge: &Explored) {
+    let layers: Vec<usize> = outcome.layers.iter().map(|states| *states as usize).collect();
+    assert_eq!(layers, judge.layers);
+    assert_eq!(outcome.expanded as usize, judge.states.len());
+    assert_eq!(outcome.transitions as usize, judge.transitions());
+    assert_eq!(outcome.deadlocks as usize, judge.deadlocks());
+    assert_eq!(outcome.faults as usize, judge.faults());
+    assert_eq!(
+        outcome.label_faults as usize,
+        judge.states.iter().filter(|state| state.labels.faulted()).count()
+    );
+    assert_eq!(outcome.checksum, judge.checksum());
+    if let Some(locality) = outcome.locality {
+        assert_eq!(locality as usize, judge.locality().unwrap_or(0));
+    }
+    for state in judge.states.iter().flat_map(|state| &state.steps) {
+        assert!(outcome.actions_taken[state.action as usize / 64] >> (state.action % 64) & 1 == 1);
+    }
+    let taken: u32 = outcome.actions_taken.iter().map(|word| word.count_ones()).sum();
+    let distinct: std::collections::BTreeSet<u32> =
+        judge.states.iter().flat_map(|state| &state.steps).map(|step| step.action).collect();
+    assert_eq!(taken as usize, distinct.len());
+}
+
+/// Layers up to and including `last` were expanded, and no others.
+fn compare_prefix(outcome: &Outcome, judge: &Explored, last: usize) {
+    let expanded: Vec<_> = judge.states.iter().filter(|state| state.layer <= last).collect();
+    assert_eq!(outcome.expanded as usize, expanded.len());
+    assert_eq!(outcome.transitions as usize, expanded.iter().map(|state| state.steps.len()).sum::<usize>());
+    let mut checksum = fathom_model::record::Checksum::default();
+    expanded.iter().for_each(|state| checksum.add(&state.record));
+    assert_eq!(outcome.checksum, checksum);
+}
+
+/// Every condition that the shape allows.
+fn conditions(shape: &Shape) -> Vec<Condition> {
+    let labels = 0..shape.labels.len();
+    let mut conditions: Vec<Condition> = labels
+        .clone()
+        .flat_map(|label| [true, false].map(|value| Condition::Label { label, value }))
+        .chain([false, true].map(|stuttering| Condition::Deadlock { stuttering, except: None }))
+        .collect();
+    conditions.extend(labels.map(|label| Condition::Deadlock { stuttering: false, except: Some(label) }));
+    conditions.push(Condition::Fault);
+    conditions
+}
+
+fn expected_finding(condition: Condition, judge: &Explored) -> Option<(Finding, Option<StateNumber>)> {
+    if condition == Condition::Fault && !judge.start_faults.is_empty() {
+        let finding = Finding { layer: 0, record: None, fault: judge.start_faults.first().copied() };
+        return Some((finding, None));
+    }
+    let state = match condition {
+        Condition::Label { label, value } => judge.first_label(label, value),
+        Condition::Deadlock { stuttering, except } => judge.first(|state| {
+            let excused = except.is_some_and(|label| !state.labels.faulted() && state.labels.holds(label));
+            let stays =
+                state.steps.iter().all(|step| stuttering && judge.states[step.target].record == state.record);
+            stays && state.faults.is_empty() && !excused
+        }),
+        Condition::Fault => judge.first(|state| !state.faults.is_empty() || state.labels.faulted()),
+    }?;
+    let it = &judge.states[state];
+    let finding = Finding {
+        layer: it.layer as u64,
+        record: Some(it.record.clone()),
+        fault: it.faults.first().copied(),
+    };
+    Some((finding, Some(state)))
+}
