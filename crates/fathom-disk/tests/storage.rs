@@ -1,5 +1,7 @@
 //! Does every storage keep the contract of the trait, and does the faulty one lie in the ways it promises?
 
+#![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
+
 mod support;
 
 use std::collections::BTreeMap;

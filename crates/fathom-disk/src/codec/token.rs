@@ -1,0 +1,128 @@
+//! How do the patterns in the gaps of a block become plain to a compressor of strings?
+//!
+//! State sets are made of products: the same gaps come again, in the same order, for each value of the fields before them. One
+//! byte per key, the name of its gap, turns that into repeats at byte borders, which a matcher finds cheaply and copies
+//! back quickly. Rare gaps go to a list of literals at the end. See "Token code" in the format document.
+
+use super::Malformed;
+use super::frequent::FrequentGaps;
+use super::gap::{append_long, append_name, for_each_gap, literal_bytes, split_long, split_name};
+use crate::key::{self, KeyWidth};
+
+/// Names for gaps; one byte value stays for literals.
+const NAMES_MAX: usize = 255;
+/// The token of a literal.
+const TOKEN_LITERAL: u8 = 255;
+
+/// No token code of `keys` keys is longer than this.
+pub fn bytes_max(width: KeyWidth, keys: usize) -> usize {
+    1 + NAMES_MAX.min(keys) * 9 + width.bytes() + keys + keys * (width.bytes() + 2)
+}
+
+/// Appends the token code of ascending keys.
+pub(super) fn encode(width: KeyWidth, keys: &[u64], frequent: &mut FrequentGaps, out: &mut Vec<u8>) {
+    let mut names = [0; NAMES_MAX];
+    frequent.clear();
+    for_each_gap(width, keys, |gap, _| {
+        if let Some(gap) = gap.one_word() {
+            frequent.count(gap);
+        }
+    });
+    let literal = |gap| literal_bytes(gap) as i64;
+    let count = frequent.select(&mut names, |gap| 2 + literal(gap), |gap| 1 + literal(gap));
+    // In rising order neighbouring names are alike, and the list itself compresses.
+    names[..count].sort_unstable();
+    frequent.assign(&names[..count]);
+    out.push(count as u8);
+    for &name in &names[..count] {
+        append_name(name, out);
+    }
+    key::append_bytes(&keys[..width.words()], width.bytes(), out);
+    let tokens = out.len();
+    out.resize(tokens + keys.len() / width.words() - 1, TOKEN_LITERAL);
+    for_each_gap(width, keys, |gap, index| match gap.one_word().and_then(|gap| frequent.name(gap)) {
+        Some(name) => out[tokens + index] = name as u8,
+        None => append_long(gap.words, out),
+    });
+}
+
+/// Decodes token code into exactly the keys that fit `keys`.
+pub(super) fn decode(width: KeyWidth, payload: &[u8], keys: &mut [u64]) -> Result<(), Malformed> {
+    let (&names, mut rest) = payload.split_first().ok_or(Malformed)?;
+    let mut table = [0; 256];
+    for name in &mut table[..usize::from(names)] {
+        (*name, rest) = split_name(rest)?;
+    }
+    let (first, rest) = rest.split_at_checked(width.bytes()).ok_or(Malformed)?;
+    let words = width.words();
+    key::from_bytes(first, &mut keys[..words]);
+    let (tokens, literals) = rest.split_at_checked(keys.len() / words - 1).ok_or(Malformed)?;
+    match words {
+        1 => decode_one(&table, tokens, literals, keys),
+        2 => decode_two(&table, tokens, literals, keys),
+        _ => decode_many(words, &table, tokens, literals, keys),
+    }
+}
+
+fn decode_one(
+    table: &[u64; 256],
+    tokens: &[u8],
+    mut literals: &[u8],
+    keys: &mut [u64],
+) -> Result<(), Malformed> {
+    let mut key = keys[0];
+    for (out, &token) in keys[1..].iter_mut().zip(tokens) {
+        let mut gap = table[usize::from(token)];
+        if token == TOKEN_LITERAL {
+            let (bytes, rest) = split_long(literals)?;
+            gap = key::load_partial(bytes);
+            literals = rest;
+        }
+        key = key.wrapping_add(gap).wrapping_add(1);
+        *out = key;
+    }
+    if literals.is_empty() { Ok(()) } else { Err(Malformed) }
+}
+
+fn decode_two(
+    table: &[u64; 256],
+    tokens: &[u8],
+    mut literals: &[u8],
+    keys: &mut [u64],
+) -> Result<(), Malformed> {
+    let mut key = key::wide(keys);
+    for (out, &token) in keys[2..].chunks_exact_mut(2).zip(tokens) {
+        if token == TOKEN_LITERAL {
+            let (bytes, rest) = split_long(literals)?;
+            let mut words = key::narrow(key);
+            key::step_by_bytes(&mut words, bytes);
+            key = key::wide(&words);
+            literals = rest;
+        } else {
+            key = key.wrapping_add(u128::from(table[usize::from(token)]) + 1);
+        }
+        out.copy_from_slice(&key::narrow(key));
+    }
+    if literals.is_empty() { Ok(()) } else { Err(Malformed) }
+}
+
+fn decode_many(
+    words: usize,
+    table: &[u64; 256],
+    tokens: &[u8],
+    mut literals: &[u8],
+    keys: &mut [u64],
+) -> Result<(), Malformed> {
+    for (index, &token) in tokens.iter().enumerate() {
+        keys.copy_within(index * words..(index + 1) * words, (index + 1) * words);
+        let key = &mut keys[(index + 1) * words..(index + 2) * words];
+        if token == TOKEN_LITERAL {
+            let (bytes, rest) = split_long(literals)?;
+            key::step_by_bytes(key, bytes);
+            literals = rest;
+        } else {
+            key::step_by_word(key, table[usize::from(token)]);
+        }
+    }
+    if literals.is_empty() { Ok(()) } else { Err(Malformed) }
+}

@@ -1,0 +1,166 @@
+//! Does every codec give back exactly the keys it was given, at every width and density, and never panic on rubbish?
+
+#![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
+
+mod support;
+
+use fathom_disk::budget::Budget;
+use fathom_disk::codec::{Codec, Decoder, Encoder, payload_bytes_max};
+use fathom_disk::key::KeyWidth;
+use support::Dice;
+
+/// Encodes and decodes with every codec; keys are words, ascending.
+fn check(width: KeyWidth, keys: &[u64], about: &str) {
+    let budget = Budget::unlimited();
+    let count = keys.len() / width.words();
+    let mut encoder = Encoder::new(&budget, "encoder", width, count).unwrap();
+    let mut decoder = Decoder::new(&budget, "decoder", width).unwrap();
+    for codec in Codec::ALL {
+        let mut payload = Vec::new();
+        encoder.prepare(codec).unwrap();
+        encoder.encode(codec, keys, &mut payload);
+        if codec == Codec::Gap {
+            assert!(
+                payload.len() <= payload_bytes_max(width, count),
+                "{about}: {codec:?} is longer than its bound"
+            );
+        }
+        decoder.prepare(codec, encoder.raw_bytes()).unwrap();
+        let mut back = vec![0; keys.len()];
+        assert_eq!(decoder.decode(codec, &payload, &mut back), Ok(()), "{about}, {codec:?}");
+        assert!(back == keys, "{about}, {codec:?}, width {}", width.bits());
+    }
+}
+
+fn sorted(width: KeyWidth, mut keys: Vec<Vec<u64>>) -> Vec<u64> {
+    assert!(keys.iter().all(|key| width.fits(key)));
+    keys.sort();
+    keys.dedup();
+    keys.concat()
+}
+
+fn largest(width: u32) -> Vec<u64> {
+    let words = (width as usize).div_ceil(64);
+    let mut key = vec![u64::MAX; words];
+    key[0] >>= words * 64 - width as usize;
+    key
+}
+
+#[test]
+fn every_set_of_keys_of_up_to_three_bits() {
+    for bits in 1..=3 {
+        let width = KeyWidth::new(bits).unwrap();
+        for set in 1u32..1 << (1 << bits) {
+            let keys: Vec<u64> = (0..1 << bits).filter(|key| set >> key & 1 == 1).collect();
+            check(width, &keys, &format!("set {set:b}"));
+        }
+    }
+}
+
+#[test]
+fn all_widths_at_all_densities() {
+    let wide = [191, 192, 193, 1000, 1025, 2048, 4000];
+    for bits in (1..=130).chain(wide) {
+        let width = KeyWidth::new(bits).unwrap();
+        let mut dice = Dice::new(u64::from(bits));
+        check(width, &dice.key(bits), "one key");
+        let extremes = vec![vec![0; width.words()], largest(bits)];
+        check(width, &sorted(width, extremes), "the widest gap");
+        let scattered = (0..300).map(|_| dice.key(bits)).collect();
+        check(width, &sorted(width, scattered), "scattered keys");
+        let prefix = dice.key(bits);
+        let close = (0..300)
+            .map(|_| {
+                let mut key = prefix.clone();
+                let last = key.len() - 1;
+                key[last] = (key[last] & !0xff) | dice.below(256);
+                key[0] &= largest(bits)[0];
+                key
+            })
+            .collect();
+        check(width, &sorted(width, close), "close keys");
+    }
+}
+
+#[test]
+fn all_keys_of_a_width_and_blocks_of_every_size() {
+    let width = KeyWidth::new(12).unwrap();
+    let all: Vec<u64> = (0..1 << 12).collect();
+    check(width, &all, "all keys");
+    for count in 1..70 {
+        check(width, &all[..count], "a first few");
+        let steps: Vec<u64> = (0..count as u64).map(|index| index * index % 7 + index * 50).collect();
+        check(KeyWidth::new(40).unwrap(), &steps, "steps");
+    }
+}
+
+#[test]
+fn product_shaped_sets_of_wide_records() {
+    for bits in [40, 64, 100, 128, 140, 300] {
+        let width = KeyWidth::new(bits).unwrap();
+        let mut keys = Vec::new();
+        for high in 0..20u64 {
+            for low in [0u64, 1, 5, 6, 900, 70_000] {
+                let mut key = vec![0; width.words()];
+                let last = key.len() - 1;
+                key[last] = low;
+                key[0] |= high << if last == 0 { 30 } else { 3 };
+                keys.push(key);
+            }
+        }
+        check(width, &sorted(width, keys), "product");
+    }
+}
+
+#[test]
+fn rubbish_is_refused_or_decoded_but_never_a_panic() {
+    let budget = Budget::unlimited();
+    for seed in 0..20_000u64 {
+        let mut dice = Dice::new(seed);
+        let bits = [1, 17, 64, 65, 128, 129, 200][dice.below(7) as usize];
+        let width = KeyWidth::new(bits).unwrap();
+        let codec = Codec::ALL[dice.below(6) as usize];
+        let count = 1 + dice.below(40) as usize;
+        let mut payload: Vec<u8> = (0..dice.below(120)).map(|_| dice.next() as u8).collect();
+        if dice.below(2) == 0 {
+            // A real block with a few bytes changed gets further into the decoder.
+            let keys = (0..count).map(|_| dice.key(bits)).collect();
+            let keys = sorted(width, keys);
+            let mut encoder = Encoder::new(&budget, "encoder", width, count).unwrap();
+            encoder.prepare(codec).unwrap();
+            payload.clear();
+            encoder.encode(codec, &keys, &mut payload);
+            for _ in 0..1 + dice.below(3) {
+                let place = dice.below(payload.len() as u64) as usize;
+                payload[place] = dice.next() as u8;
+            }
+        }
+        let mut decoder = Decoder::new(&budget, "decoder", width).unwrap();
+        decoder.prepare(codec, 4096).unwrap();
+        let mut keys = vec![0; count * width.words()];
+        let _ = decoder.decode(codec, &payload, &mut keys);
+    }
+}
+
+#[test]
+fn contexts_take_no_more_than_is_charged_for_them() {
+    let width = KeyWidth::new(64).unwrap();
+    let budget = Budget::unlimited();
+    let mut dice = Dice::new(3);
+    let keys = sorted(width, (0..4096).map(|_| dice.key(64)).collect());
+    let mut encoder = Encoder::new(&budget, "encoder", width, 4096).unwrap();
+    let mut decoder = Decoder::new(&budget, "decoder", width).unwrap();
+    let mut payload = Vec::new();
+    encoder.prepare(Codec::TokenZstd).unwrap();
+    encoder.encode(Codec::TokenZstd, &keys, &mut payload);
+    decoder.prepare(Codec::TokenZstd, encoder.raw_bytes()).unwrap();
+    decoder.decode(Codec::TokenZstd, &payload, &mut vec![0; keys.len()]).unwrap();
+    let uses = budget.owners();
+    eprintln!(
+        "contexts: {} and {} bytes; charged {uses:?}",
+        encoder.context_bytes(),
+        decoder.context_bytes()
+    );
+    assert!(encoder.context_bytes() <= 640 << 10, "{}", encoder.context_bytes());
+    assert!(decoder.context_bytes() <= 160 << 10, "{}", decoder.context_bytes());
+}
