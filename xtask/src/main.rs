@@ -1,5 +1,25 @@
-//! Tasks of the project itself: corpus runs, benchmarks, checks.
+//! Tasks of the project itself: corpus runs, benchmarks, checks. `cargo xtask --help` lists them.
 
-fn main() -> std::process::ExitCode {
-    std::process::ExitCode::from(2)
+mod corpus;
+
+use clap::{Parser, Subcommand};
+
+/// Tasks of the project itself.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Explore published models and compare with their published figures.
+    Corpus(corpus::Arguments),
+}
+
+fn main() -> anyhow::Result<std::process::ExitCode> {
+    match Arguments::parse().task {
+        Task::Corpus(arguments) => corpus::run(&arguments),
+    }
 }

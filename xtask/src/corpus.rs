@@ -1,0 +1,196 @@
+//! Do published models have their published figures? States, transitions, depth and deadlocks of every BEEM instance up to a size.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use fathom_disk::budget::Budget;
+use fathom_exec::interpreter::Interpreter;
+use fathom_lang::dve::{DveOptions, compile};
+use fathom_lang::source::SourceText;
+use fathom_model::expression::Overflow;
+use fathom_model::layout::Declared;
+use fathom_model::system::TransitionSystem;
+use fathom_search::engines::ram::RamTable;
+use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning, Unobserved, run as search};
+
+/// What to explore.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Leave out instances with more published states.
+    #[arg(long, default_value_t = 2_000_000)]
+    max_states: u64,
+    /// Leave out instances with fewer published states.
+    #[arg(long, default_value_t = 0)]
+    min_states: u64,
+    /// Only instances whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// How many threads explore.
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// The folder with reference.tsv and models/.
+    #[arg(long, default_value = "../shared/beem")]
+    folder: PathBuf,
+    /// Also write the table to this file, as Markdown.
+    #[arg(long)]
+    report: Option<PathBuf>,
+}
+
+/// A row of the published figures; what is not known exactly is none.
+#[derive(Debug)]
+struct Published {
+    instance: String,
+    states: Option<u64>,
+    transitions: Option<u64>,
+    depth: Option<u64>,
+    deadlocks: Option<u64>,
+}
+
+/// What came of an instance.
+struct Row {
+    instance: String,
+    bits: u32,
+    outcome: Outcome,
+    seconds: Duration,
+    differences: Vec<String>,
+}
+
+/// Instances whose published figures are of values that wrap around.
+const WRAPPING: [&str; 4] = ["anderson.1", "anderson.3", "anderson.5", "anderson.7"];
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let table = arguments.folder.join("reference.tsv");
+    let text =
+        std::fs::read_to_string(&table).with_context(|| format!("published figures: {}", table.display()))?;
+    let mut rows = Vec::new();
+    for published in published(&text)? {
+        let model = arguments.folder.join("models").join(format!("{}.dve", published.instance));
+        let size =
+            published.states.filter(|states| (arguments.min_states..=arguments.max_states).contains(states));
+        if size.is_none() || !published.instance.contains(&arguments.only) || !model.exists() {
+            continue;
+        }
+        let row = explore(&model, published, arguments.threads)?;
+        println!("{}", line(&row));
+        rows.push(row);
+    }
+    let wrong = rows.iter().filter(|row| !row.differences.is_empty()).count();
+    println!("{} instances, {} as published, {wrong} not", rows.len(), rows.len() - wrong);
+    if let Some(report) = &arguments.report {
+        std::fs::write(report, markdown(arguments, &rows))
+            .with_context(|| format!("{}", report.display()))?;
+    }
+    Ok(ExitCode::from(u8::from(wrong > 0)))
+}
+
+fn published(text: &str) -> anyhow::Result<Vec<Published>> {
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().context("an empty table")?.split('\t').collect();
+    let column =
+        |name: &str| header.iter().position(|it| *it == name).with_context(|| format!("no column {name}"));
+    let columns =
+        [column("states")?, column("transitions")?, column("bfs_height")?, column("deadlock_states")?];
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let [states, transitions, depth, deadlocks] =
+            columns.map(|column| cells.get(column).and_then(|cell| cell.parse().ok()));
+        Published { instance: cells[0].to_owned(), states, transitions, depth, deadlocks }
+    };
+    Ok(lines.filter(|line| !line.is_empty()).map(row).collect())
+}
+
+fn explore(model: &Path, published: Published, threads: usize) -> anyhow::Result<Row> {
+    let bytes = std::fs::read(model).with_context(|| format!("{}", model.display()))?;
+    let name = model.display().to_string();
+    let source = match SourceText::from_bytes(name, bytes) {
+        Ok(source) => source,
+        Err(_) => bail!("{} is not text", model.display()),
+    };
+    let overflow =
+        if WRAPPING.contains(&published.instance.as_str()) { Overflow::Wrap } else { Overflow::Fault };
+    let compiled = match compile(&source, &DveOptions { overflow, ..DveOptions::default() }) {
+        Ok(compiled) => compiled,
+        Err(diagnostics) => bail!("{}", diagnostics.render(&source, false)),
+    };
+    let system = Interpreter::new(compiled.program, &Declared);
+    let budget = Budget::unlimited();
+    let began = Instant::now();
+    let mut table = RamTable::new(system.shape(), &budget, threads)?;
+    let settings = Settings {
+        threads,
+        conditions: Vec::new(),
+        stop_at_first: false,
+        max_depth: None,
+        coverage: false,
+        tuning: Tuning::default(),
+    };
+    let outcome = search(&system, &mut table, &budget, &settings, &Unobserved)?;
+    let differences = differences(&published, &outcome);
+    let bits = system.shape().width_bits;
+    Ok(Row { instance: published.instance, bits, outcome, seconds: began.elapsed(), differences })
+}
+
+fn differences(published: &Published, outcome: &Outcome) -> Vec<String> {
+    assert_eq!(outcome.ending, Ending::Complete, "nothing stops a run of the corpus");
+    let states: u64 = outcome.layers.iter().sum();
+    let depth = outcome.layers.len() as u64 - 1;
+    [
+        ("states", published.states, states),
+        ("transitions", published.transitions, outcome.transitions),
+        ("depth", published.depth, depth),
+        ("deadlocks", published.deadlocks, outcome.deadlocks),
+    ]
+    .into_iter()
+    .filter_map(|(what, published, ours)| {
+        published
+            .filter(|published| *published != ours)
+            .map(|published| format!("{what}: published {published}"))
+    })
+    .collect()
+}
+
+fn cells(row: &Row) -> [String; 7] {
+    [
+        row.instance.clone(),
+        row.bits.to_string(),
+        row.outcome.expanded.to_string(),
+        row.outcome.transitions.to_string(),
+        (row.outcome.layers.len() - 1).to_string(),
+        row.outcome.deadlocks.to_string(),
+        if row.differences.is_empty() { "as published".into() } else { row.differences.join(", ") },
+    ]
+}
+
+fn line(row: &Row) -> String {
+    let [instance, bits, states, transitions, depth, deadlocks, verdict] = cells(row);
+    format!(
+        "{instance:<22} {bits:>5} bits {states:>10} states {transitions:>11} transitions {depth:>6} deep {deadlocks:>8} deadlocks {:>8.2} s  {verdict}",
+        row.seconds.as_secs_f64()
+    )
+}
+
+fn markdown(arguments: &Arguments, rows: &[Row]) -> String {
+    let wrong = rows.iter().filter(|row| !row.differences.is_empty()).count();
+    let mut text = format!(
+        "# BEEM instances against their published figures\n\n\
+         `cargo xtask corpus --min-states {} --max-states {} --threads {}` (interpreter, engine `ram`).\n\
+         {} instances, {} as published, {wrong} not. Values wrap around in {}.\n\n\
+         | instance | bits | states | transitions | depth | deadlocks | seconds | |\n|---|---|---|---|---|---|---|---|\n",
+        arguments.min_states,
+        arguments.max_states,
+        arguments.threads,
+        rows.len(),
+        rows.len() - wrong,
+        WRAPPING.join(", "),
+    );
+    for row in rows {
+        let [instance, bits, states, transitions, depth, deadlocks, verdict] = cells(row);
+        let seconds = row.seconds.as_secs_f64();
+        text += &format!(
+            "| {instance} | {bits} | {states} | {transitions} | {depth} | {deadlocks} | {seconds:.2} | {verdict} |\n"
+        );
+    }
+    text
+}
