@@ -1,1 +1,13 @@
 //! Source text to [`fathom_model`] programs: one folder per language, the same stages in each.
+//!
+//! | file | question |
+//! |---|---|
+//! | [`source`] | what is the text, and which line is a byte on? |
+//! | [`diagnostic`] | what is wrong with the text, and how is the user told? |
+//! | [`nearest`] | which name did the user mean? |
+//! | [`dve`] | what does a DVE model say? |
+
+pub mod diagnostic;
+pub mod dve;
+pub mod nearest;
+pub mod source;

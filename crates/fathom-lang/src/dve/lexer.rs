@@ -1,0 +1,316 @@
+//! What are the words of a DVE text?
+//!
+//! Written by hand rather than generated: the comment rules of DVE (a `//` inside a block comment hides
+//! the rest of its line, even a `*/`; a backslash at a line's end joins it to the next) are two short loops here.
+//! One pass, linear in the text, no recursion. The last token is always [`TokenKind::End`].
+
+use fathom_model::span::Span;
+
+use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
+
+/// A word of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    pub(crate) span: Span,
+}
+
+macro_rules! token_kinds {
+    (words { $($word:ident $word_text:literal,)* } signs { $($sign:ident $sign_text:literal,)* }) => {
+        /// The kinds of words. `&&` is `and`, `||` is `or`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum TokenKind {
+            $($word,)*
+            $($sign,)*
+            Identifier,
+            Number,
+            End,
+        }
+
+        impl TokenKind {
+            /// The kind as a message names it.
+            pub(crate) fn text(self) -> &'static str {
+                match self {
+                    $(TokenKind::$word => concat!("`", $word_text, "`"),)*
+                    $(TokenKind::$sign => concat!("`", $sign_text, "`"),)*
+                    TokenKind::Identifier => "a name",
+                    TokenKind::Number => "a number",
+                    TokenKind::End => "the end of the text",
+                }
+            }
+
+            /// Whether it is a reserved word.
+            pub(crate) fn is_keyword(self) -> bool {
+                matches!(self, $(TokenKind::$word)|*)
+            }
+
+            fn of_word(word: &str) -> TokenKind {
+                match word {
+                    $($word_text => TokenKind::$word,)*
+                    _ => TokenKind::Identifier,
+                }
+            }
+        }
+
+        /// Signs, those of two characters first.
+        const SIGNS: &[(&str, TokenKind)] = &[$(($sign_text, TokenKind::$sign),)* ("&&", TokenKind::And), ("||", TokenKind::Or)];
+    };
+}
+
+token_kinds! {
+    words {
+        Guard "guard", Sync "sync", Async "async", Effect "effect", Process "process", State "state", Init "init",
+        Accept "accept", Commit "commit", Trans "trans", System "system", True "true", False "false", And "and",
+        Or "or", Not "not", Imply "imply", Int "int", Byte "byte", Const "const", Channel "channel",
+        Property "property", Buchi "buchi", GenBuchi "genbuchi", Streett "streett", Rabin "rabin", Muller "muller",
+        Assert "assert",
+    }
+    signs {
+        Arrow "->", Equal "==", NotEqual "!=", LessEqual "<=", GreaterEqual ">=", ShiftLeft "<<", ShiftRight ">>",
+        Assign "=", Less "<", Greater ">", Plus "+", Minus "-", Star "*", Slash "/", Percent "%", Ampersand "&",
+        Bar "|", Caret "^", Tilde "~", Bang "!", Question "?", Dot ".", Comma ",", Semicolon ";", Colon ":",
+        OpenBrace "{", CloseBrace "}", OpenBracket "[", CloseBracket "]", OpenParenthesis "(", CloseParenthesis ")",
+    }
+}
+
+/// The words of the text. Characters that begin no word are reported and left out.
+pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
+    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, diagnostics };
+    // Real models have about one token for every four bytes.
+    let mut tokens = Vec::with_capacity(text.len() / 4 + 1);
+    loop {
+        lexer.skip_blank();
+        let start = lexer.at;
+        let kind = lexer.word();
+        if let Some(kind) = kind {
+            tokens.push(Token { kind, span: lexer.span_from(start) });
+        }
+        if kind == Some(TokenKind::End) {
+            return tokens;
+        }
+    }
+}
+
+struct Lexer<'s, 'd> {
+    text: &'s str,
+    bytes: &'s [u8],
+    at: usize,
+    diagnostics: &'d mut Diagnostics,
+}
+
+impl Lexer<'_, '_> {
+    fn span_from(&self, start: usize) -> Span {
+        Span::new(start as u32, self.at as u32)
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.at..]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Passes white space and comments.
+    fn skip_blank(&mut self) {
+        loop {
+            match self.rest() {
+                [b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c, ..] => self.at += 1,
+                [0xef, 0xbb, 0xbf, ..] if self.at == 0 => self.at += 3,
+                [b'\\', b'\n', ..] => self.at += 2,
+                [b'\\', b'\r', b'\n', ..] => self.at += 3,
+                [b'/', b'/', ..] => self.skip_line_comment(),
+                [b'/', b'*', ..] => self.skip_block_comment(),
+                _ => return,
+            }
+        }
+    }
+
+    /// Passes everything to the end of the line, and the next line too if this one ends in a backslash.
+    fn skip_line_comment(&mut self) {
+        loop {
+            match self.rest() {
+                [] | [b'\n', ..] => return,
+                [b'\\', b'\n', ..] => self.at += 2,
+                [b'\\', b'\r', b'\n', ..] => self.at += 3,
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn skip_block_comment(&mut self) {
+        let start = self.at;
+        let mut hidden_end = None;
+        self.at += 2;
+        loop {
+            match self.rest() {
+                [] => break,
+                [b'*', b'/', ..] => {
+                    self.at += 2;
+                    return;
+                }
+                [b'/', b'/', ..] => {
+                    let from = self.at;
+                    self.skip_line_comment();
+                    let hidden = self.text[from..self.at].find("*/").map(|offset| from + offset);
+                    hidden_end = hidden.or(hidden_end);
+                }
+                _ => self.at += 1,
+            }
+        }
+        let opened = Span::new(start as u32, start as u32 + 2);
+        let mut diagnostic = Diagnostic::error("this comment is never closed").at(opened, "opened here");
+        if let Some(at) = hidden_end {
+            diagnostic = diagnostic
+                .see(Span::new(at as u32, at as u32 + 2), "this `*/` does not close it")
+                .note("inside a block comment, `//` hides the rest of its line, also a `*/`");
+        }
+        self.diagnostics.push(diagnostic.help("close it with `*/`"));
+    }
+
+    /// The word at the current place; none if nothing there begins a word.
+    fn word(&mut self) -> Option<TokenKind> {
+        match self.peek() {
+            None => Some(TokenKind::End),
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => Some(self.name()),
+            Some(b'0'..=b'9') => Some(self.number()),
+            Some(_) => self.sign(),
+        }
+    }
+
+    fn skip_name(&mut self) {
+        while matches!(self.peek(), Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'$' | b'#')) {
+            self.at += 1;
+        }
+    }
+
+    fn name(&mut self) -> TokenKind {
+        let start = self.at;
+        self.skip_name();
+        TokenKind::of_word(&self.text[start..self.at])
+    }
+
+    fn number(&mut self) -> TokenKind {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        let digits_end = self.at;
+        self.skip_name();
+        if self.at > digits_end {
+            let word = quoted(&self.text[start..self.at]);
+            let message = format!("{word} is neither a number nor a name");
+            let diagnostic =
+                Diagnostic::error(message).at(self.span_from(start), "a number has decimal digits only");
+            self.diagnostics.push(diagnostic.help("a name must not begin with a digit"));
+        }
+        TokenKind::Number
+    }
+
+    fn sign(&mut self) -> Option<TokenKind> {
+        // Longer signs win; the table holds all of two characters before their prefixes, save `&&` and `||`.
+        let rest = self.rest();
+        let best = SIGNS
+            .iter()
+            .filter(|(sign, _)| rest.starts_with(sign.as_bytes()))
+            .max_by_key(|(sign, _)| sign.len());
+        if let Some(&(sign, kind)) = best {
+            self.at += sign.len();
+            return Some(kind);
+        }
+        self.skip_unknown();
+        None
+    }
+
+    /// Passes a stretch of characters that begin no word, and reports it once.
+    fn skip_unknown(&mut self) {
+        let start = self.at;
+        let known =
+            |byte: u8| byte.is_ascii_graphic() && !b"@#$`'\"\\".contains(&byte) || byte.is_ascii_whitespace();
+        while self.peek().is_some_and(|byte| !known(byte)) {
+            self.at += 1;
+        }
+        let word = quoted(&self.text[start..self.at].escape_debug().to_string());
+        let help = match self.bytes[start] {
+            b'\\' => Some("a backslash is allowed only as the last character of a line"),
+            b'"' | b'\'' => Some("DVE has no strings"),
+            _ => None,
+        };
+        let diagnostic =
+            Diagnostic::error(format!("{word} is not part of DVE")).at(self.span_from(start), "");
+        self.diagnostics.push(diagnostic.help_if(help.map(str::to_owned)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut diagnostics = Diagnostics::default();
+        let tokens = lex(text, &mut diagnostics);
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
+        let end = tokens.last().unwrap();
+        assert_eq!((end.kind, end.span.start as usize), (TokenKind::End, text.len()));
+        let word = |token: &Token| text[token.span.start as usize..token.span.end as usize].to_owned();
+        tokens[..tokens.len() - 1].iter().map(word).collect()
+    }
+
+    fn first_error(text: &str) -> String {
+        let mut diagnostics = Diagnostics::default();
+        lex(text, &mut diagnostics);
+        diagnostics.items()[0].message.clone()
+    }
+
+    #[test]
+    fn words_need_no_white_space_between_them() {
+        assert_eq!(words("a->b{guard x<=3&&y>>1;}").join(" "), "a -> b { guard x <= 3 && y >> 1 ; }");
+        assert_eq!(words("c?buf[n];d!{x$1,y#}").join(" "), "c ? buf [ n ] ; d ! { x$1 , y# }");
+        assert_eq!(words("a|b||c&d&&e^~f%g").len(), 14);
+        assert_eq!(words("\u{feff}x\r\ny").join(" "), "x y");
+    }
+
+    #[test]
+    fn keywords_are_reserved_and_other_words_are_names() {
+        let kinds: Vec<TokenKind> = lex("imply error wait and &&", &mut Diagnostics::default())
+            .iter()
+            .map(|token| token.kind)
+            .collect();
+        use TokenKind::{And, End, Identifier, Imply};
+        assert_eq!(kinds, [Imply, Identifier, Identifier, And, And, End]);
+    }
+
+    #[test]
+    fn comments_follow_the_rules_of_the_reference_implementation() {
+        assert_eq!(words("a // b\nc").join(" "), "a c");
+        assert_eq!(
+            words("a // b \\\n c\nd").join(" "),
+            "a d",
+            "a backslash joins the next line to the comment"
+        );
+        assert_eq!(words("a \\\n b \\\r\n c").join(" "), "a b c");
+        assert_eq!(words("a /* b\n c */ d").join(" "), "a d");
+        assert_eq!(words("a /* /* b */ c").join(" "), "a c", "block comments do not nest");
+        assert_eq!(words("a /* b // c */ d\n e */ f").join(" "), "a f", "`//` hides the `*/` on its line");
+        assert_eq!(words("a /**/ b /***/ c /*/ d */ e").join(" "), "a b c e");
+        assert_eq!(
+            words("a // /* b\n c").join(" "),
+            "a c",
+            "a line comment hides the start of a block comment"
+        );
+        assert_eq!(words("").len(), 0);
+        assert_eq!(words("//").len(), 0);
+    }
+
+    #[test]
+    fn what_is_not_a_word_is_reported_once_per_stretch() {
+        assert_eq!(first_error("a @@@ b"), "`@@@` is not part of DVE");
+        assert_eq!(first_error("a \0 b"), "`\\0` is not part of DVE");
+        assert_eq!(first_error("a \u{e4}\u{f6} b"), "`\u{e4}\u{f6}` is not part of DVE");
+        assert_eq!(first_error("a /* b"), "this comment is never closed");
+        assert_eq!(first_error("0x10"), "`0x10` is neither a number nor a name");
+        let mut diagnostics = Diagnostics::default();
+        assert_eq!(lex(&"@ ".repeat(100_000), &mut diagnostics).len(), 1);
+        assert_eq!(diagnostics.error_count(), 100_000);
+    }
+}

@@ -1,0 +1,83 @@
+//! What does a DVE model say?
+//!
+//! Text goes through six stages, each in its file: words ([`lexer`]), tree ([`ast`], built by [`parser`] and [`expressions`]),
+//! declared names ([`resolve`]), meaning of expressions ([`typecheck`], with [`fold`] for what is constant), and
+//! guarded commands ([`lower`]). Errors of the grammar end the work, since half a tree gives false
+//! errors about names; all later stages report together. Time and memory are linear in the text and the
+//! size of the program, which is bounded (pairs of senders and receivers multiply).
+
+mod ast;
+mod expressions;
+mod fold;
+mod lexer;
+mod lint;
+mod lower;
+mod parser;
+mod resolve;
+mod typecheck;
+
+use fathom_model::expression::{Expression, Overflow};
+use fathom_model::program::Program;
+
+pub use self::resolve::Symbols;
+use self::typecheck::{Checker, Usage};
+use crate::diagnostic::Diagnostics;
+use crate::source::SourceText;
+
+/// What a user may choose about a model from outside.
+#[derive(Clone, Debug, Default)]
+pub struct DveOptions {
+    /// Values for global scalar constants, in place of those in the text.
+    pub constants: Vec<(String, i64)>,
+    /// What happens to values that do not fit their type.
+    pub overflow: Overflow,
+}
+
+/// A model that was understood.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// What it says.
+    pub program: Program,
+    /// Its names, for expressions that come from elsewhere; see [`expression`].
+    pub symbols: Symbols,
+    /// What looks odd.
+    pub warnings: Diagnostics,
+}
+
+/// Reads a DVE model. On failure at least one of the diagnostics is an error; all spans refer to `source`.
+pub fn compile(source: &SourceText, options: &DveOptions) -> Result<Compiled, Diagnostics> {
+    let mut diagnostics = Diagnostics::default();
+    let model = parser::parse(source.text(), &mut diagnostics);
+    if diagnostics.error_count() > 0 {
+        return Err(diagnostics);
+    }
+    let mut usage = Usage::default();
+    let (symbols, mut program) = resolve::resolve(&model, options, &mut usage, &mut diagnostics);
+    program.name = stem(source.name());
+    program.overflow = options.overflow;
+    lower::lower(&model, &symbols, &mut program, &mut usage, &mut diagnostics);
+    if diagnostics.error_count() > 0 {
+        return Err(diagnostics);
+    }
+    Ok(Compiled { program, symbols, warnings: diagnostics })
+}
+
+/// Reads one expression in the scope of a model's property process: global names, `P.s`, `P->x`, `P->a[i]`. Spans, in the
+/// expression as in the diagnostics, refer to `source`, not to the model's text.
+pub fn expression(symbols: &Symbols, source: &SourceText) -> Result<Expression, Diagnostics> {
+    let mut diagnostics = Diagnostics::default();
+    let tree = parser::parse_expression(source.text(), &mut diagnostics);
+    let mut usage = Usage::default();
+    let mut checker = Checker::new(symbols, None, true, &mut usage, &mut diagnostics);
+    let expression = tree.and_then(|tree| checker.expression(&tree));
+    match expression {
+        Some(expression) if diagnostics.error_count() == 0 => Ok(expression),
+        _ => Err(diagnostics),
+    }
+}
+
+/// A file's name without folders and extension.
+fn stem(name: &str) -> String {
+    let stem = std::path::Path::new(name).file_stem().and_then(|stem| stem.to_str());
+    stem.unwrap_or(name).to_owned()
+}
