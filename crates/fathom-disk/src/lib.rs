@@ -3,5 +3,9 @@
 pub mod budget;
 pub mod codec;
 pub mod error;
+pub mod hash;
 pub mod key;
+pub mod mix;
+pub mod prefetch;
 pub mod storage;
+pub mod table;

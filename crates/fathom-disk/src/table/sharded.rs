@@ -1,0 +1,83 @@
+//! How do threads share one exact set?
+//!
+//! [`ShardedTable`] is a list of independent tables, each behind a lock of its own. Which one a key belongs to is a
+//! function of the key alone. Callers sort their keys by shard ([`ShardedTable::shard_of`]) and lock a shard once per
+//! batch, so that a lock is taken about once per thousand keys.
+//!
+//! Keys that are stored whole are sharded by their leading mixed bits, which the shard then need not store. Keys that are
+//! cut are sharded by a hash of their leading half, so that a left half is numbered in one shard only.
+
+use super::direct::{DirectTable, Prefix};
+use super::split::SplitTable;
+use super::{DIRECT_BITS_MAX, Store, Table};
+use crate::budget::{Budget, BudgetError};
+use crate::hash::hash_leading_half;
+use crate::mix::Mix;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Exact set of keys, in shards with a lock each. Memory as [`Table`]'s.
+#[derive(Debug)]
+pub struct ShardedTable {
+    mix: Mix,
+    shard_bits: u32,
+    shards: Vec<Mutex<Table>>,
+}
+
+impl ShardedTable {
+    /// An empty table of `2^shard_bits` shards (fewer if keys have fewer than `shard_bits + 1` bits) for keys of `bits` bits.
+    pub fn new(bits: u32, shard_bits: u32, budget: &Budget) -> Result<ShardedTable, BudgetError> {
+        let shard_bits = shard_bits.min(bits - 1).min(16);
+        let share = budget.free() >> shard_bits;
+        let shards = (0..1u64 << shard_bits).map(|value| {
+            let store = if bits <= DIRECT_BITS_MAX {
+                Store::Direct(DirectTable::new(bits, Prefix { bits: shard_bits, value }, share, budget)?)
+            } else {
+                Store::Split(Box::new(SplitTable::new(bits, bits / 2, share, budget)?))
+            };
+            Ok(Mutex::new(Table { bits, store }))
+        });
+        Ok(ShardedTable {
+            mix: Mix::new(bits),
+            shard_bits,
+            shards: shards.collect::<Result<_, BudgetError>>()?,
+        })
+    }
+
+    /// How many shards there are: a power of two.
+    pub fn shard_count(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// The shard that a key belongs to.
+    #[inline]
+    pub fn shard_of(&self, key: &[u64]) -> usize {
+        let bits = self.mix.bits();
+        let leading = match *key {
+            [only] => self.mix.mix_word(only) << (64 - bits),
+            [high, low] if bits <= DIRECT_BITS_MAX => self.mix.mix_split(&[high, low], &mut [0]),
+            _ => hash_leading_half(key, bits),
+        };
+        leading.unbounded_shr(64 - self.shard_bits) as usize
+    }
+
+    /// Locks a shard. Only keys with this [`ShardedTable::shard_of`] may be inserted or looked for in it.
+    pub fn lock(&self, shard: usize) -> MutexGuard<'_, Table> {
+        // A table is whole after every call that can panic half-way only by an assertion of our own.
+        self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Number of keys in all shards, each counted at a moment of its own.
+    pub fn len(&self) -> usize {
+        (0..self.shards.len()).map(|shard| self.lock(shard).len()).sum()
+    }
+
+    /// Whether no shard holds a key.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes charged to the budget by all shards.
+    pub fn bytes(&self) -> usize {
+        (0..self.shards.len()).map(|shard| self.lock(shard).bytes()).sum()
+    }
+}

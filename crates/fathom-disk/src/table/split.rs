@@ -1,0 +1,278 @@
+//! How do wide keys share what they have in common?
+//!
+//! A key is cut in two; each half is numbered by a dictionary (`leaves.rs`) and the pair of numbers is a narrow key in a
+//! direct table. Halves of real records repeat so much that the dictionaries are small, and a state costs what its pair
+//! costs: 3 to 5 bytes. The numbers' widths start at 16 bits and grow by 4 when a dictionary outgrows them; then the
+//! table of pairs is rebuilt, region by region, which happens at most eight times.
+
+use super::TableFull;
+use super::direct::{DirectTable, Prefix};
+use super::leaves::Leaves;
+use crate::budget::{Budget, BudgetError};
+
+const BATCH: usize = 64;
+const NUMBER_BITS_MIN: u32 = 16;
+const NUMBER_BITS_STEP: u32 = 4;
+
+/// Set of keys stored as pairs of numbered halves.
+#[derive(Debug)]
+pub(super) struct SplitTable {
+    words: usize,
+    cut: Cut,
+    left: Leaves,
+    right: Leaves,
+    /// Bits of a left and of a right number in `pairs`.
+    number_bits: [u32; 2],
+    pairs: DirectTable,
+    share: usize,
+    budget: Budget,
+}
+
+/// Where keys are cut: the right half is the lowest `right_bits` bits.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    right_bits: u32,
+    left_words: usize,
+    right_words: usize,
+}
+
+impl SplitTable {
+    /// An empty table; `right_bits` lies strictly between 0 and `bits`.
+    pub(super) fn new(
+        bits: u32,
+        right_bits: u32,
+        share: usize,
+        budget: &Budget,
+    ) -> Result<SplitTable, BudgetError> {
+        assert!(0 < right_bits && right_bits < bits, "both halves of a cut key have bits");
+        let cut = Cut {
+            right_bits,
+            left_words: (bits - right_bits).div_ceil(64) as usize,
+            right_words: right_bits.div_ceil(64) as usize,
+        };
+        let number_bits = [NUMBER_BITS_MIN; 2];
+        Ok(SplitTable {
+            words: bits.div_ceil(64) as usize,
+            cut,
+            left: Leaves::new(cut.left_words, budget)?,
+            right: Leaves::new(cut.right_words, budget)?,
+            number_bits,
+            pairs: DirectTable::new(2 * NUMBER_BITS_MIN, Prefix::default(), share, budget)?,
+            share,
+            budget: budget.clone(),
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.pairs.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.left.bytes() + self.right.bytes() + self.pairs.bytes()
+    }
+
+    pub(super) fn insert_batch(&mut self, keys: &[u64], new: &mut Vec<u32>) -> Result<(), TableFull> {
+        let mut halves = Halves::new(self.cut);
+        let mut pairs = [0u64; BATCH];
+        let mut done = 0usize;
+        for chunk in keys.chunks(BATCH * self.words) {
+            let count = chunk.len() / self.words;
+            self.fetch(&mut halves, chunk);
+            self.number(&halves, &mut pairs[..count]).map_err(|reason| TableFull { done, reason })?;
+            let first_new = new.len();
+            let outcome = self.pairs.insert_batch(&pairs[..count], new);
+            for index in &mut new[first_new..] {
+                *index += done as u32;
+            }
+            outcome.map_err(|full| TableFull { done: done + full.done, reason: full.reason })?;
+            done += count;
+        }
+        Ok(())
+    }
+
+    pub(super) fn contains_batch(&self, keys: &[u64], present: &mut Vec<u32>) {
+        let mut halves = Halves::new(self.cut);
+        let mut one = Vec::with_capacity(1);
+        for (chunk_index, chunk) in keys.chunks(BATCH * self.words).enumerate() {
+            self.fetch(&mut halves, chunk);
+            for i in 0..chunk.len() / self.words {
+                let left = self.left.find(halves.left(i), halves.hashes[i][0]);
+                let right = self.right.find(halves.right(i), halves.hashes[i][1]);
+                let (Some(left), Some(right)) = (left, right) else { continue };
+                one.clear();
+                self.pairs.contains_batch(&[self.pair(left, right)], &mut one);
+                if !one.is_empty() {
+                    present.push((chunk_index * BATCH + i) as u32);
+                }
+            }
+        }
+    }
+
+    pub(super) fn for_each(&self, mut visit: impl FnMut(&[u64])) {
+        let mut key = vec![0; self.words];
+        let [_, right_bits] = self.number_bits;
+        self.pairs.for_each(|pair| {
+            let left = self.left.get((pair[0] >> right_bits) as u32);
+            let right = self.right.get((pair[0] & ((1 << right_bits) - 1)) as u32);
+            join(&mut key, self.cut, left, right);
+            visit(&key);
+        });
+    }
+
+    /// Cuts a batch and asks for the dictionaries' entries.
+    fn fetch(&self, halves: &mut Halves, chunk: &[u64]) {
+        for (i, key) in chunk.chunks_exact(self.words).enumerate() {
+            let (left, right) = halves.set(i, key);
+            self.left.prefetch(left);
+            self.right.prefetch(right);
+        }
+    }
+
+    /// The pairs of a batch, its new halves numbered.
+    fn number(&mut self, halves: &Halves, pairs: &mut [u64]) -> Result<(), BudgetError> {
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            let left = self.left.intern(halves.left(i), halves.hashes[i][0])?;
+            let right = self.right.intern(halves.right(i), halves.hashes[i][1])?;
+            *pair = u64::from(left) << 32 | u64::from(right);
+        }
+        let too_wide = |leaves: &Leaves, bits: u32| u64::from(leaves.len()) > 1 << bits;
+        while too_wide(&self.left, self.number_bits[0]) || too_wide(&self.right, self.number_bits[1]) {
+            let step = |leaves, bits| if too_wide(leaves, bits) { NUMBER_BITS_STEP } else { 0 };
+            self.widen([step(&self.left, self.number_bits[0]), step(&self.right, self.number_bits[1])])?;
+        }
+        for pair in pairs {
+            *pair = self.pair((*pair >> 32) as u32, *pair as u32);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn pair(&self, left: u32, right: u32) -> u64 {
+        u64::from(left) << self.number_bits[1] | u64::from(right)
+    }
+
+    /// Rebuilds the table of pairs for wider numbers. The whole new table must fit beside the old one before anything is moved.
+    #[cold]
+    fn widen(&mut self, steps: [u32; 2]) -> Result<(), BudgetError> {
+        let [old_left, old_right] = self.number_bits;
+        let number_bits = [old_left + steps[0], old_right + steps[1]];
+        let mut wider =
+            DirectTable::new(number_bits[0] + number_bits[1], Prefix::default(), self.share, &self.budget)?;
+        let mut new = Vec::new();
+        let mut refusal = None;
+        self.pairs.for_each(|pair| {
+            let (left, right) = (pair[0] >> old_right, pair[0] & ((1 << old_right) - 1));
+            if refusal.is_none() {
+                new.clear();
+                refusal = wider.insert_batch(&[left << number_bits[1] | right], &mut new).err();
+            }
+        });
+        if let Some(full) = refusal {
+            return Err(full.reason);
+        }
+        self.pairs = wider;
+        self.number_bits = number_bits;
+        Ok(())
+    }
+}
+
+/// A batch of keys, cut.
+struct Halves {
+    cut: Cut,
+    lefts: Vec<u64>,
+    rights: Vec<u64>,
+    hashes: [[u64; 2]; BATCH],
+}
+
+impl Halves {
+    fn new(cut: Cut) -> Halves {
+        let lefts = vec![0; BATCH * cut.left_words];
+        let rights = vec![0; BATCH * cut.right_words];
+        Halves { cut, lefts, rights, hashes: [[0; 2]; BATCH] }
+    }
+
+    #[inline(always)]
+    fn left(&self, i: usize) -> &[u64] {
+        &self.lefts[i * self.cut.left_words..(i + 1) * self.cut.left_words]
+    }
+
+    #[inline(always)]
+    fn right(&self, i: usize) -> &[u64] {
+        &self.rights[i * self.cut.right_words..(i + 1) * self.cut.right_words]
+    }
+
+    /// Cuts a key and hashes its halves.
+    #[inline(always)]
+    fn set(&mut self, i: usize, key: &[u64]) -> (u64, u64) {
+        let cut = self.cut;
+        let left = &mut self.lefts[i * cut.left_words..(i + 1) * cut.left_words];
+        let right = &mut self.rights[i * cut.right_words..(i + 1) * cut.right_words];
+        cut_key(key, cut, left, right);
+        let hashes = (Leaves::hash(left), Leaves::hash(right));
+        self.hashes[i] = [hashes.0, hashes.1];
+        hashes
+    }
+}
+
+/// Copies the halves of a key.
+#[inline(always)]
+fn cut_key(key: &[u64], cut: Cut, left: &mut [u64], right: &mut [u64]) {
+    right.copy_from_slice(&key[key.len() - cut.right_words..]);
+    let shift = cut.right_bits % 64;
+    if shift != 0 {
+        right[0] &= (1 << shift) - 1;
+    }
+    let whole = (cut.right_bits / 64) as usize;
+    let kept = &key[..key.len() - whole];
+    // The left half, moved down: it may have one word less than what it was cut from.
+    for (i, word) in left.iter_mut().rev().enumerate() {
+        let at = kept.len() - 1 - i;
+        let above = if at == 0 { 0 } else { kept[at - 1] };
+        *word = if shift == 0 { kept[at] } else { kept[at] >> shift | above << (64 - shift) };
+    }
+}
+
+/// Inverse of [`cut_key`].
+fn join(key: &mut [u64], cut: Cut, left: &[u64], right: &[u64]) {
+    key.fill(0);
+    let words = key.len();
+    key[words - cut.right_words..].copy_from_slice(right);
+    let shift = cut.right_bits % 64;
+    let whole = (cut.right_bits / 64) as usize;
+    for (i, &word) in left.iter().rev().enumerate() {
+        let at = words - 1 - whole - i;
+        key[at] |= word << shift;
+        if shift != 0 && at > 0 {
+            key[at - 1] |= word >> (64 - shift);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cut_of_every_width_joins_again() {
+        for bits in 2..=200u32 {
+            let words = bits.div_ceil(64) as usize;
+            let mut key: Vec<u64> =
+                (0..words as u64).map(|i| (i + 1).wrapping_mul(0x9e3779b97f4a7c15)).collect();
+            if bits % 64 != 0 {
+                key[0] &= (1 << (bits % 64)) - 1;
+            }
+            for right_bits in 1..bits {
+                let (left_words, right_words) = ((bits - right_bits).div_ceil(64), right_bits.div_ceil(64));
+                let cut =
+                    Cut { right_bits, left_words: left_words as usize, right_words: right_words as usize };
+                let (mut left, mut right) = (vec![0; cut.left_words], vec![0; cut.right_words]);
+                cut_key(&key, cut, &mut left, &mut right);
+                let top = (bits - right_bits) % 64;
+                assert!(top == 0 || left[0] < 1 << top, "{bits} cut at {right_bits}");
+                let mut joined = vec![7; words];
+                join(&mut joined, cut, &left, &right);
+                assert_eq!(joined, key, "{bits} cut at {right_bits}");
+            }
+        }
+    }
+}

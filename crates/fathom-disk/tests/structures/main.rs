@@ -1,0 +1,7 @@
+//! Contract suites of the structures that answer "seen before?" and "what is next?": each against a plain std model.
+
+// Test code throughout, helpers included: a failure should stop the test.
+#![allow(clippy::unwrap_used)]
+
+mod random;
+mod table;
