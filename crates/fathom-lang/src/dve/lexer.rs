@@ -51,9 +51,6 @@ macro_rules! token_kinds {
                 }
             }
         }
-
-        /// Signs, those of two characters first.
-        const SIGNS: &[(&str, TokenKind)] = &[$(($sign_text, TokenKind::$sign),)* ("&&", TokenKind::And), ("||", TokenKind::Or)];
     };
 }
 
@@ -208,18 +205,19 @@ impl Lexer<'_, '_> {
     }
 
     fn sign(&mut self) -> Option<TokenKind> {
-        // Longer signs win; the table holds all of two characters before their prefixes, save `&&` and `||`.
-        let rest = self.rest();
-        let best = SIGNS
-            .iter()
-            .filter(|(sign, _)| rest.starts_with(sign.as_bytes()))
-            .max_by_key(|(sign, _)| sign.len());
-        if let Some(&(sign, kind)) = best {
-            self.at += sign.len();
-            return Some(kind);
+        let (kind, bytes) = match self.rest() {
+            [first, second, ..] => match sign_of_two(*first, *second) {
+                Some(kind) => (Some(kind), 2),
+                None => (sign_of_one(*first), 1),
+            },
+            [first] => (sign_of_one(*first), 1),
+            [] => (None, 0),
+        };
+        match kind {
+            Some(_) => self.at += bytes,
+            None => self.skip_unknown(),
         }
-        self.skip_unknown();
-        None
+        kind
     }
 
     /// Passes a stretch of characters that begin no word, and reports it once.
@@ -227,6 +225,7 @@ impl Lexer<'_, '_> {
         let start = self.at;
         let known =
             |byte: u8| byte.is_ascii_graphic() && !b"@#$`'\"\\".contains(&byte) || byte.is_ascii_whitespace();
+        self.at += 1;
         while self.peek().is_some_and(|byte| !known(byte)) {
             self.at += 1;
         }
@@ -240,6 +239,51 @@ impl Lexer<'_, '_> {
             Diagnostic::error(format!("{word} is not part of DVE")).at(self.span_from(start), "");
         self.diagnostics.push(diagnostic.help_if(help.map(str::to_owned)));
     }
+}
+
+fn sign_of_two(first: u8, second: u8) -> Option<TokenKind> {
+    Some(match (first, second) {
+        (b'-', b'>') => TokenKind::Arrow,
+        (b'=', b'=') => TokenKind::Equal,
+        (b'!', b'=') => TokenKind::NotEqual,
+        (b'<', b'=') => TokenKind::LessEqual,
+        (b'>', b'=') => TokenKind::GreaterEqual,
+        (b'<', b'<') => TokenKind::ShiftLeft,
+        (b'>', b'>') => TokenKind::ShiftRight,
+        (b'&', b'&') => TokenKind::And,
+        (b'|', b'|') => TokenKind::Or,
+        _ => return None,
+    })
+}
+
+fn sign_of_one(sign: u8) -> Option<TokenKind> {
+    Some(match sign {
+        b'=' => TokenKind::Assign,
+        b'<' => TokenKind::Less,
+        b'>' => TokenKind::Greater,
+        b'+' => TokenKind::Plus,
+        b'-' => TokenKind::Minus,
+        b'*' => TokenKind::Star,
+        b'/' => TokenKind::Slash,
+        b'%' => TokenKind::Percent,
+        b'&' => TokenKind::Ampersand,
+        b'|' => TokenKind::Bar,
+        b'^' => TokenKind::Caret,
+        b'~' => TokenKind::Tilde,
+        b'!' => TokenKind::Bang,
+        b'?' => TokenKind::Question,
+        b'.' => TokenKind::Dot,
+        b',' => TokenKind::Comma,
+        b';' => TokenKind::Semicolon,
+        b':' => TokenKind::Colon,
+        b'{' => TokenKind::OpenBrace,
+        b'}' => TokenKind::CloseBrace,
+        b'[' => TokenKind::OpenBracket,
+        b']' => TokenKind::CloseBracket,
+        b'(' => TokenKind::OpenParenthesis,
+        b')' => TokenKind::CloseParenthesis,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use fathom_model::program::{Program, Role, VariableId};
 
 use super::ast::{self, Declaration, Direction, Model};
-use super::resolve::{Meaning, Symbols};
+use super::symbols::{Meaning, Symbols};
 use super::typecheck::Usage;
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 

@@ -1,11 +1,12 @@
 //! What does a DVE model say?
 //!
-//! Text goes through six stages, each in its file: words ([`lexer`]), tree ([`ast`], built by [`parser`] and [`expressions`]),
-//! declared names ([`resolve`]), meaning of expressions ([`typecheck`], with [`fold`] for what is constant), and
-//! guarded commands ([`lower`]). Errors of the grammar end the work, since half a tree gives false
+//! Text goes through stages, each in its file: words ([`lexer`]), tree ([`ast`], built by [`parser`], [`processes`] and
+//! [`expressions`]), declared names ([`resolve`], kept in [`symbols`]), meaning of expressions ([`typecheck`], with
+//! [`fold`] for what is constant), guarded commands ([`lower`], built by [`actions`]), and a last look for what is odd ([`lint`]). Errors of the grammar end the work, since half a tree gives false
 //! errors about names; all later stages report together. Time and memory are linear in the text and the
 //! size of the program, which is bounded (pairs of senders and receivers multiply).
 
+mod actions;
 mod ast;
 mod expressions;
 mod fold;
@@ -13,13 +14,15 @@ mod lexer;
 mod lint;
 mod lower;
 mod parser;
+mod processes;
 mod resolve;
+mod symbols;
 mod typecheck;
 
 use fathom_model::expression::{Expression, Overflow};
 use fathom_model::program::Program;
 
-pub use self::resolve::Symbols;
+pub use self::symbols::Symbols;
 use self::typecheck::{Checker, Usage};
 use crate::diagnostic::Diagnostics;
 use crate::source::SourceText;

@@ -13,6 +13,7 @@ use fathom_model::span::Span;
 
 use super::DveOptions;
 use super::ast::{self, Declaration, Initial, Model, Name};
+use super::symbols::{Buffer, ChannelSymbol, Meaning, ProcessSymbol, Symbol, Symbols, VariableSymbol};
 use super::typecheck::{Checker, Usage};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 
@@ -22,83 +23,6 @@ const RECORD_BITS_MAX: u64 = 65_536;
 const ARRAY_LENGTH_MAX: i64 = 65_536;
 /// The largest buffer of a channel: a receive moves every message up, and each move is a statement of its own.
 const CAPACITY_MAX: i64 = 1_024;
-
-/// The names of a model.
-#[derive(Clone, Debug, Default)]
-pub struct Symbols {
-    /// The global scope.
-    pub(crate) names: HashMap<String, Symbol>,
-    pub(crate) variables: Vec<VariableSymbol>,
-    pub(crate) channels: Vec<ChannelSymbol>,
-    /// In the order of the text, the property process among them.
-    pub(crate) processes: Vec<ProcessSymbol>,
-}
-
-/// What a global name stands for, by its place in the lists of [`Symbols`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Symbol {
-    Variable(usize),
-    Channel(usize),
-    Process(usize),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct VariableSymbol {
-    pub(crate) name: String,
-    pub(crate) constant: bool,
-    pub(crate) meaning: Meaning,
-    pub(crate) span: Span,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Meaning {
-    Constant(i64),
-    Scalar(VariableId),
-    Array(VariableId, u32),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct ChannelSymbol {
-    pub(crate) name: String,
-    pub(crate) span: Span,
-    /// The types of what a message holds; none if the channel is untyped.
-    pub(crate) fields: Option<Vec<Domain>>,
-    /// Where messages wait, if the channel is buffered.
-    pub(crate) buffer: Option<Buffer>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Buffer {
-    pub(crate) capacity: u32,
-    pub(crate) length: VariableId,
-    /// One array for each field.
-    pub(crate) fields: Vec<VariableId>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct ProcessSymbol {
-    pub(crate) name: String,
-    pub(crate) span: Span,
-    pub(crate) variables: HashMap<String, usize>,
-    pub(crate) states: HashMap<String, u32>,
-    /// The variable that holds where it is; none for the property process.
-    pub(crate) location: Option<VariableId>,
-}
-
-impl Symbols {
-    /// The location variable of a process and the code of one of its states, if both exist.
-    pub fn state(&self, process: &str, state: &str) -> Option<(VariableId, u32)> {
-        let Some(&Symbol::Process(process)) = self.names.get(process) else { return None };
-        let process = &self.processes[process];
-        Some((process.location?, *process.states.get(state)?))
-    }
-
-    /// Whether a process of the system has that name.
-    pub fn is_process(&self, name: &str) -> bool {
-        let Some(&Symbol::Process(process)) = self.names.get(name) else { return false };
-        self.processes[process].location.is_some()
-    }
-}
 
 /// The names of a model, and a program that has its variables and processes but no actions yet.
 pub(crate) fn resolve(
@@ -466,7 +390,7 @@ impl Resolver<'_> {
         }
     }
 
-    pub(crate) fn initial_state(&mut self, number: usize, tree: &ast::Process<'_>) -> u32 {
+    fn initial_state(&mut self, number: usize, tree: &ast::Process<'_>) -> u32 {
         if tree.states.is_empty() {
             let diagnostic = Diagnostic::error(format!("process {} has no states", quoted(tree.name.text)));
             let help = "name its states with `state s;` and the initial one with `init s;`";

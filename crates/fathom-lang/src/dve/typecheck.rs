@@ -9,7 +9,7 @@ use fathom_model::span::Span;
 
 use super::ast::{self, Logical, Name};
 use super::fold;
-use super::resolve::{Meaning, Symbol, Symbols};
+use super::symbols::{Meaning, Symbol, Symbols};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::nearest::nearest;
 
