@@ -162,6 +162,15 @@ impl Domain {
         64 - self.span().leading_zeros()
     }
 
+    /// The value brought into the domain by a policy.
+    pub fn convert(self, overflow: Overflow, value: i64) -> Result<i64, FaultKind> {
+        match overflow {
+            _ if self.contains(value) => Ok(value),
+            Overflow::Fault => Err(FaultKind::Range),
+            Overflow::Wrap => Ok(self.wrap(value)),
+        }
+    }
+
     /// The value of the domain that is congruent to `value` modulo the size of the domain.
     pub fn wrap(self, value: i64) -> i64 {
         let offset = i128::from(value) - i128::from(self.low);
@@ -224,7 +233,47 @@ impl Expression {
     }
 }
 
+impl UnaryOperator {
+    /// The value of the operator applied.
+    pub fn apply(self, overflow: Overflow, value: i64) -> Result<i64, FaultKind> {
+        match self {
+            UnaryOperator::Negate => fit(overflow, value.overflowing_neg()),
+            UnaryOperator::Complement => Ok(!value),
+            UnaryOperator::Not => Ok(i64::from(value == 0)),
+        }
+    }
+}
+
 impl BinaryOperator {
+    /// The value of the operator applied.
+    pub fn apply(self, overflow: Overflow, left: i64, right: i64) -> Result<i64, FaultKind> {
+        match self {
+            BinaryOperator::Add => fit(overflow, left.overflowing_add(right)),
+            BinaryOperator::Subtract => fit(overflow, left.overflowing_sub(right)),
+            BinaryOperator::Multiply => fit(overflow, left.overflowing_mul(right)),
+            BinaryOperator::Divide | BinaryOperator::Remainder if right == 0 => Err(FaultKind::Division),
+            BinaryOperator::Divide => fit(overflow, left.overflowing_div(right)),
+            BinaryOperator::Remainder => Ok(left.wrapping_rem(right)),
+            BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight if !(0..64).contains(&right) => {
+                Err(FaultKind::Shift)
+            }
+            BinaryOperator::ShiftLeft => {
+                let shifted = left << right;
+                fit(overflow, (shifted, shifted >> right != left))
+            }
+            BinaryOperator::ShiftRight => Ok(left >> right),
+            BinaryOperator::BitAnd => Ok(left & right),
+            BinaryOperator::BitOr => Ok(left | right),
+            BinaryOperator::BitXor => Ok(left ^ right),
+            BinaryOperator::Equal => Ok(i64::from(left == right)),
+            BinaryOperator::NotEqual => Ok(i64::from(left != right)),
+            BinaryOperator::Less => Ok(i64::from(left < right)),
+            BinaryOperator::LessEqual => Ok(i64::from(left <= right)),
+            BinaryOperator::Greater => Ok(i64::from(left > right)),
+            BinaryOperator::GreaterEqual => Ok(i64::from(left >= right)),
+        }
+    }
+
     /// The operator as it is written in a dump.
     pub fn symbol(self) -> &'static str {
         match self {
@@ -246,6 +295,11 @@ impl BinaryOperator {
             BinaryOperator::GreaterEqual => ">=",
         }
     }
+}
+
+/// A 64-bit result and whether it lost something.
+fn fit(overflow: Overflow, (value, lost): (i64, bool)) -> Result<i64, FaultKind> {
+    if lost && overflow == Overflow::Fault { Err(FaultKind::Overflow) } else { Ok(value) }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! | [`verify`] | is a program well formed? |
 //! | [`dump`] | how does a program read? |
 //! | [`layout`] | which bits of a record hold which variable? |
+//! | [`values`] | which values can a variable ever hold? |
 //! | [`record`] | what are the bytes of a state, and how are many of them held? |
 //! | [`shape`] | what does a search know of a record? |
 //! | [`system`] | the seam: what is a step relation? |
@@ -26,4 +27,5 @@ pub mod shape;
 pub mod span;
 pub mod steps;
 pub mod system;
+pub mod values;
 pub mod verify;

@@ -54,12 +54,16 @@ pub struct Columns {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The steps of some sources.
+/// The steps of some sources. Every column that is wanted is as long as the capacity; how much of it is filled is counted apart,
+/// so that a producer may be handed plain slices ([`Steps::raw`]).
 #[derive(Clone, Debug)]
 pub struct Steps {
     words_per_record: usize,
     columns: Columns,
     capacity: usize,
+    source_count: usize,
+    step_count: usize,
+    fault_count: usize,
     ends: Vec<SourceEnd>,
     labels: Vec<Labels>,
     enabled: Vec<ProcessSet>,
@@ -72,9 +76,33 @@ pub struct Steps {
 
 /// Where a source's steps and faults end (they begin where the previous source's end).
 #[derive(Clone, Copy, Debug, Default)]
-struct SourceEnd {
-    step: u32,
-    fault: u32,
+pub struct SourceEnd {
+    /// How many steps this source and those before it have.
+    pub step: u32,
+    /// How many faults they have.
+    pub fault: u32,
+}
+
+/// All room of a buffer as slices, for a producer that fills columns itself. Columns that are not wanted are empty, the others hold
+/// [`Steps::capacity`] entries (targets: so many records) of old or zero content.
+#[derive(Debug)]
+pub struct RawColumns<'a> {
+    /// Per source.
+    pub ends: &'a mut [SourceEnd],
+    /// Per source.
+    pub labels: &'a mut [Labels],
+    /// Per source.
+    pub enabled: &'a mut [ProcessSet],
+    /// Per step, all words of its target.
+    pub targets: &'a mut [u64],
+    /// Per step.
+    pub actions: &'a mut [u32],
+    /// Per step.
+    pub movers: &'a mut [ProcessSet],
+    /// Per step.
+    pub marks: &'a mut [Marks],
+    /// Per fault.
+    pub faults: &'a mut [Fault],
 }
 
 impl Labels {
@@ -123,6 +151,9 @@ impl Steps {
             words_per_record: shape.words(),
             columns,
             capacity: 0,
+            source_count: 0,
+            step_count: 0,
+            fault_count: 0,
             ends: Vec::new(),
             labels: Vec::new(),
             enabled: Vec::new(),
@@ -174,14 +205,9 @@ impl Steps {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.ends.clear();
-        self.labels.clear();
-        self.enabled.clear();
-        self.targets.clear();
-        self.actions.clear();
-        self.movers.clear();
-        self.marks.clear();
-        self.faults.clear();
+        self.source_count = 0;
+        self.step_count = 0;
+        self.fault_count = 0;
     }
 
     /// Adds a step of the current source.
@@ -193,88 +219,116 @@ impl Steps {
         marks: Marks,
     ) -> Result<(), Full> {
         debug_assert_eq!(target.len(), self.words_per_record, "targets have the shape's width");
-        if self.step_count() == self.capacity {
+        let step = self.step_count;
+        if step == self.capacity {
             return Err(Full);
         }
-        self.targets.extend_from_slice(target);
+        self.targets[step * self.words_per_record..][..self.words_per_record].copy_from_slice(target);
         if self.columns.actions {
-            self.actions.push(action);
+            self.actions[step] = action;
         }
         if self.columns.movers {
-            self.movers.push(movers);
+            self.movers[step] = movers;
         }
         if self.columns.marks {
-            self.marks.push(marks);
+            self.marks[step] = marks;
         }
+        self.step_count += 1;
         Ok(())
     }
 
     /// Adds a fault of the current source.
     pub fn push_fault(&mut self, fault: Fault) -> Result<(), Full> {
-        if self.faults.len() == self.capacity {
+        if self.fault_count == self.capacity {
             return Err(Full);
         }
-        self.faults.push(fault);
+        self.faults[self.fault_count] = fault;
+        self.fault_count += 1;
         Ok(())
     }
 
     /// Ends the current source.
     pub fn finish_source(&mut self, labels: Labels, enabled: ProcessSet) -> Result<(), Full> {
-        if self.ends.len() == self.capacity {
+        let source = self.source_count;
+        if source == self.capacity {
             return Err(Full);
         }
-        self.ends.push(SourceEnd { step: self.step_count() as u32, fault: self.faults.len() as u32 });
+        self.ends[source] = SourceEnd { step: self.step_count as u32, fault: self.fault_count as u32 };
         if self.columns.labels {
-            self.labels.push(labels);
+            self.labels[source] = labels;
         }
         if self.columns.enabled {
-            self.enabled.push(enabled);
+            self.enabled[source] = enabled;
         }
+        self.source_count += 1;
         Ok(())
     }
 
     /// Takes back what the current, unfinished source has added.
     pub fn abandon_source(&mut self) {
-        let end = self.ends.last().copied().unwrap_or_default();
-        self.targets.truncate(end.step as usize * self.words_per_record);
-        self.actions.truncate(end.step as usize);
-        self.movers.truncate(end.step as usize);
-        self.marks.truncate(end.step as usize);
-        self.faults.truncate(end.fault as usize);
+        self.finish_raw(self.source_count);
+    }
+
+    /// All columns, to be filled by the caller; then [`Steps::finish_raw`] says how far that went.
+    pub fn raw(&mut self) -> RawColumns<'_> {
+        RawColumns {
+            ends: &mut self.ends,
+            labels: &mut self.labels,
+            enabled: &mut self.enabled,
+            targets: &mut self.targets,
+            actions: &mut self.actions,
+            movers: &mut self.movers,
+            marks: &mut self.marks,
+            faults: &mut self.faults,
+        }
+    }
+
+    /// Declares the first so many sources finished, with the steps and faults that their ends tell, and nothing behind them.
+    ///
+    /// # Panics
+    /// If the last end lies beyond the capacity: the producer is wrong.
+    pub fn finish_raw(&mut self, sources: usize) {
+        let end = self.ends[..sources].last().copied().unwrap_or_default();
+        assert!(end.step as usize <= self.capacity && end.fault as usize <= self.capacity, "ends lie inside");
+        self.source_count = sources;
+        self.step_count = end.step as usize;
+        self.fault_count = end.fault as usize;
     }
 
     // What a consumer calls.
 
     /// How many sources are finished.
     pub fn source_count(&self) -> usize {
-        self.ends.len()
+        self.source_count
     }
 
     /// How many steps there are.
     pub fn step_count(&self) -> usize {
-        self.targets.len() / self.words_per_record
+        self.step_count
     }
 
     /// The steps of a source.
     pub fn steps_of(&self, source: usize) -> std::ops::Range<usize> {
-        let first = if source == 0 { 0 } else { self.ends[source - 1].step };
-        first as usize..self.ends[source].step as usize
+        let ends = &self.ends[..self.source_count];
+        let first = if source == 0 { 0 } else { ends[source - 1].step };
+        first as usize..ends[source].step as usize
     }
 
     /// The faults of a source.
     pub fn faults_of(&self, source: usize) -> &[Fault] {
-        let first = if source == 0 { 0 } else { self.ends[source - 1].fault };
-        &self.faults[first as usize..self.ends[source].fault as usize]
+        let ends = &self.ends[..self.source_count];
+        let first = if source == 0 { 0 } else { ends[source - 1].fault };
+        &self.faults[first as usize..ends[source].fault as usize]
     }
 
     /// All faults.
     pub fn faults(&self) -> &[Fault] {
-        &self.faults
+        &self.faults[..self.fault_count]
     }
 
     /// All targets.
     pub fn targets(&self) -> Records<'_> {
-        Records::new(&self.targets, self.words_per_record)
+        Records::new(&self.targets[..self.step_count * self.words_per_record], self.words_per_record)
     }
 
     /// The target of a step.
@@ -309,18 +363,26 @@ impl Steps {
 
     fn reserve(&mut self, capacity: usize) {
         let wanted = |column: bool| if column { capacity } else { 0 };
-        reserve_to(&mut self.ends, capacity);
-        reserve_to(&mut self.labels, wanted(self.columns.labels));
-        reserve_to(&mut self.enabled, wanted(self.columns.enabled));
-        reserve_to(&mut self.targets, capacity * self.words_per_record);
-        reserve_to(&mut self.actions, wanted(self.columns.actions));
-        reserve_to(&mut self.movers, wanted(self.columns.movers));
-        reserve_to(&mut self.marks, wanted(self.columns.marks));
-        reserve_to(&mut self.faults, capacity);
+        let no_fault = Fault { action: 0, kind: FaultKind::Range, span: Span::default() };
+        lengthen(&mut self.ends, capacity, SourceEnd::default());
+        lengthen(&mut self.labels, wanted(self.columns.labels), Labels::default());
+        lengthen(&mut self.enabled, wanted(self.columns.enabled), ProcessSet::default());
+        lengthen(&mut self.targets, capacity * self.words_per_record, 0);
+        lengthen(&mut self.actions, wanted(self.columns.actions), 0);
+        lengthen(&mut self.movers, wanted(self.columns.movers), ProcessSet::default());
+        lengthen(&mut self.marks, wanted(self.columns.marks), Marks::default());
+        lengthen(&mut self.faults, capacity, no_fault);
         self.capacity = capacity;
     }
 }
 
-fn reserve_to<T>(column: &mut Vec<T>, capacity: usize) {
-    column.reserve_exact(capacity.saturating_sub(column.len()));
+/// Makes a column that long, without a byte more than it needs.
+fn lengthen<T: Copy>(column: &mut Vec<T>, length: usize, fill: T) {
+    if column.is_empty() {
+        // Fresh zeroes come from the system untouched, so pages that are never written are never resident.
+        *column = vec![fill; length];
+    } else {
+        column.reserve_exact(length - column.len());
+        column.resize(length, fill);
+    }
 }

@@ -1,8 +1,6 @@
 //! What is an expression worth in a state?
 
-use fathom_model::expression::{
-    BinaryOperator, Domain, Expression, ExpressionKind, FaultKind, Overflow, UnaryOperator,
-};
+use fathom_model::expression::{Expression, ExpressionKind, FaultKind};
 use fathom_model::program::VariableId;
 use fathom_model::span::Span;
 use fathom_model::steps::Fault;
@@ -36,11 +34,11 @@ pub fn evaluate(system: &Interpreter, values: &[i64], expression: &Expression) -
             Ok(values[element(system, *variable, value_of(index)?, span)?])
         }
         ExpressionKind::Unary(operator, operand) => {
-            unary(system.program.overflow, *operator, value_of(operand)?, span)
+            at(span, operator.apply(system.program.overflow, value_of(operand)?))
         }
         ExpressionKind::Binary(operator, left, right) => {
             let (left, right) = (value_of(left)?, value_of(right)?);
-            binary(system.program.overflow, *operator, left, right, span)
+            at(span, operator.apply(system.program.overflow, left, right))
         }
         ExpressionKind::All(operands) => {
             for operand in operands {
@@ -63,7 +61,7 @@ pub fn evaluate(system: &Interpreter, values: &[i64], expression: &Expression) -
             if value_of(condition)? != 0 { value_of(then) } else { value_of(otherwise) }
         }
         ExpressionKind::Convert(domain, operand) => {
-            convert(system.program.overflow, *domain, value_of(operand)?, span)
+            at(span, domain.convert(system.program.overflow, value_of(operand)?))
         }
     }
 }
@@ -83,64 +81,7 @@ pub(super) fn element(
     }
 }
 
-/// A value brought into a domain.
-pub(super) fn convert(overflow: Overflow, domain: Domain, value: i64, span: Span) -> Result<i64, Trouble> {
-    match overflow {
-        _ if domain.contains(value) => Ok(value),
-        Overflow::Fault => Err(Trouble { kind: FaultKind::Range, span }),
-        Overflow::Wrap => Ok(domain.wrap(value)),
-    }
-}
-
-fn unary(overflow: Overflow, operator: UnaryOperator, value: i64, span: Span) -> Result<i64, Trouble> {
-    match operator {
-        UnaryOperator::Negate => fit(overflow, value.overflowing_neg(), span),
-        UnaryOperator::Complement => Ok(!value),
-        UnaryOperator::Not => Ok(i64::from(value == 0)),
-    }
-}
-
-fn binary(
-    overflow: Overflow,
-    operator: BinaryOperator,
-    left: i64,
-    right: i64,
-    span: Span,
-) -> Result<i64, Trouble> {
-    match operator {
-        BinaryOperator::Add => fit(overflow, left.overflowing_add(right), span),
-        BinaryOperator::Subtract => fit(overflow, left.overflowing_sub(right), span),
-        BinaryOperator::Multiply => fit(overflow, left.overflowing_mul(right), span),
-        BinaryOperator::Divide | BinaryOperator::Remainder if right == 0 => {
-            Err(Trouble { kind: FaultKind::Division, span })
-        }
-        BinaryOperator::Divide => fit(overflow, left.overflowing_div(right), span),
-        BinaryOperator::Remainder => Ok(left.wrapping_rem(right)),
-        BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight if !(0..64).contains(&right) => {
-            Err(Trouble { kind: FaultKind::Shift, span })
-        }
-        BinaryOperator::ShiftLeft => {
-            let shifted = left << right;
-            fit(overflow, (shifted, shifted >> right != left), span)
-        }
-        BinaryOperator::ShiftRight => Ok(left >> right),
-        BinaryOperator::BitAnd => Ok(left & right),
-        BinaryOperator::BitOr => Ok(left | right),
-        BinaryOperator::BitXor => Ok(left ^ right),
-        BinaryOperator::Equal => Ok(i64::from(left == right)),
-        BinaryOperator::NotEqual => Ok(i64::from(left != right)),
-        BinaryOperator::Less => Ok(i64::from(left < right)),
-        BinaryOperator::LessEqual => Ok(i64::from(left <= right)),
-        BinaryOperator::Greater => Ok(i64::from(left > right)),
-        BinaryOperator::GreaterEqual => Ok(i64::from(left >= right)),
-    }
-}
-
-/// A 64-bit result and whether it lost something.
-fn fit(overflow: Overflow, (value, lost): (i64, bool), span: Span) -> Result<i64, Trouble> {
-    if lost && overflow == Overflow::Fault {
-        Err(Trouble { kind: FaultKind::Overflow, span })
-    } else {
-        Ok(value)
-    }
+/// A fault with its place.
+pub(super) fn at<T>(span: Span, outcome: Result<T, FaultKind>) -> Result<T, Trouble> {
+    outcome.map_err(|kind| Trouble { kind, span })
 }

@@ -3,7 +3,7 @@
 use fathom_model::expression::FaultKind;
 use fathom_model::program::{Assignment, Statement, VariableId};
 
-use super::evaluate::{Trouble, convert, element, evaluate};
+use super::evaluate::{Trouble, at, element, evaluate};
 use super::{Interpreter, Scratch};
 
 /// A value on its way to its place.
@@ -101,7 +101,7 @@ fn assign(system: &Interpreter, values: &[i64], assignment: &Assignment) -> Resu
         None => base,
     };
     let value = evaluate(system, values, value)?;
-    let value = convert(system.program.overflow, system.program.variable(variable).domain, value, *span)?;
+    let value = at(*span, system.program.variable(variable).domain.convert(system.program.overflow, value))?;
     Ok(Store { variable, element: (place - base) as u32, place, value })
 }
 

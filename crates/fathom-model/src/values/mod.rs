@@ -1,0 +1,381 @@
+//! Which values can a variable ever hold?
+//!
+//! An abstract run of the program: variables hold sets of values instead of values. A process's own variables have a set per location of the process, so what a
+//! guard at one location says still counts at the next; all others have one set for the whole run. From the starts on, actions are
+//! run on these sets until nothing new appears. A set that keeps growing is widened to the next constant of the program's text, at last to its
+//! domain; afterwards a few rounds in which every set is made anew from the others take back what widening gave too much.
+//!
+//! Sound: every value that any run stores is in the set of its variable. Time: the number of actions times the few rounds that sets need to settle.
+
+mod environment;
+mod set;
+
+use std::collections::VecDeque;
+
+use crate::expression::{Domain, Expression, ExpressionKind};
+use crate::layout::Possible;
+use crate::program::{Action, ProcessId, Program, Role, Statement, VariableId};
+
+use self::environment::Environment;
+use self::set::ValueSet;
+
+/// For every variable the interval of values it can hold in any run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PossibleValues {
+    domains: Vec<Domain>,
+}
+
+impl PossibleValues {
+    /// Finds them.
+    pub fn of(program: &Program) -> PossibleValues {
+        let analysis = Analysis::new(program);
+        let mut facts = analysis.ascend();
+        for _ in 0..NARROWING_ROUNDS {
+            let narrower = analysis.remade(&facts);
+            if narrower == facts {
+                break;
+            }
+            facts = narrower;
+        }
+        let domain = |(set, variable): (&ValueSet, &crate::program::Variable)| {
+            // A variable of a program without states holds nothing: any value will do.
+            let (low, high) = set.bounds().unwrap_or((variable.domain.low, variable.domain.low));
+            Domain::new(low, high)
+        };
+        PossibleValues { domains: facts.overall.iter().zip(&program.variables).map(domain).collect() }
+    }
+}
+
+impl Possible for PossibleValues {
+    fn values(&self, _program: &Program, variable: VariableId) -> Domain {
+        self.domains[variable.index()]
+    }
+}
+
+/// How often a set may grow before it is widened.
+const GROWTHS_MAX: u32 = 6;
+/// Rounds that take back what widening gave too much.
+const NARROWING_ROUNDS: usize = 4;
+
+/// What is known of the values so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Facts {
+    /// By variable, over the whole run.
+    overall: Vec<ValueSet>,
+    /// By process and location, if it was reached: the sets of the process's own variables there, in the order of [`Analysis::own`].
+    at: Vec<Vec<Option<Vec<ValueSet>>>>,
+}
+
+struct Analysis<'a> {
+    program: &'a Program,
+    /// By process: the variables that have a set per location.
+    own: Vec<Vec<VariableId>>,
+    /// By variable: whether it is one of those.
+    is_own: Vec<bool>,
+    /// By variable: the actions to run again when its overall set has grown.
+    readers: Vec<Vec<u32>>,
+    /// By process and location: the actions that start there.
+    leaving: Vec<Vec<Vec<u32>>>,
+    /// Bounds at which widening stops, in order.
+    steps: Vec<i64>,
+}
+
+/// How often each set has grown.
+struct Growth {
+    overall: Vec<u32>,
+    at: Vec<Vec<Vec<u32>>>,
+}
+
+/// What an action or a start leads to: the sets afterwards, and what it assigned.
+struct Effect<'a> {
+    environment: Environment<'a>,
+    assigned: Vec<VariableId>,
+    moved: Vec<(ProcessId, u32)>,
+}
+
+impl<'a> Analysis<'a> {
+    fn new(program: &'a Program) -> Analysis<'a> {
+        let own = own_variables(program);
+        let mut readers = vec![Vec::new(); program.variables.len()];
+        let mut leaving: Vec<Vec<Vec<u32>>> =
+            program.processes.iter().map(|process| vec![Vec::new(); process.locations.len()]).collect();
+        for (number, action) in program.actions.iter().enumerate() {
+            let mut read = Vec::new();
+            for_each_expression(action, &mut |expression| reads(expression, &mut read));
+            read.sort_unstable();
+            read.dedup();
+            let moves = |process: usize| action.movers.iter().any(|mover| mover.process.index() == process);
+            for variable in read {
+                let followed =
+                    (0..own.len()).any(|process| moves(process) && own[process].contains(&variable));
+                if !followed {
+                    readers[variable.index()].push(number as u32);
+                }
+            }
+            for mover in &action.movers {
+                leaving[mover.process.index()][mover.from as usize].push(number as u32);
+            }
+        }
+        let mut is_own = vec![false; program.variables.len()];
+        own.iter().flatten().for_each(|variable| is_own[variable.index()] = true);
+        Analysis { program, own, is_own, readers, leaving, steps: steps(program) }
+    }
+
+    /// Runs everything until nothing new appears.
+    fn ascend(&self) -> Facts {
+        let mut facts = self.nothing();
+        let mut growth = self.no_growth();
+        let mut queue = Queue::new(self.program.actions.len());
+        for number in 0..self.program.starts.len() {
+            if let Some(effect) = self.start(number) {
+                self.absorb(&mut facts, &effect, Some(&mut growth), &mut queue);
+            }
+        }
+        let free = |number: &u32| self.program.actions[*number as usize].movers.is_empty();
+        queue.push_all(&(0..self.program.actions.len() as u32).filter(free).collect::<Vec<_>>());
+        while let Some(number) = queue.pop() {
+            if let Some(effect) = self.action(&facts, &self.program.actions[number as usize]) {
+                self.absorb(&mut facts, &effect, Some(&mut growth), &mut queue);
+            }
+        }
+        facts
+    }
+
+    /// The facts that follow from the starts and one run of every action on facts that hold. They hold too.
+    fn remade(&self, facts: &Facts) -> Facts {
+        let mut remade = self.nothing();
+        let mut queue = Queue::new(self.program.actions.len());
+        let starts = (0..self.program.starts.len()).filter_map(|number| self.start(number));
+        let actions = self.program.actions.iter().filter_map(|action| self.action(facts, action));
+        for effect in starts.chain(actions) {
+            self.absorb(&mut remade, &effect, None, &mut queue);
+        }
+        remade
+    }
+
+    fn nothing(&self) -> Facts {
+        Facts {
+            overall: vec![ValueSet::NONE; self.program.variables.len()],
+            at: self.program.processes.iter().map(|process| vec![None; process.locations.len()]).collect(),
+        }
+    }
+
+    fn no_growth(&self) -> Growth {
+        let locations = |(process, own): (&crate::program::Process, &Vec<VariableId>)| {
+            vec![vec![0; own.len()]; process.locations.len()]
+        };
+        Growth {
+            overall: vec![0; self.program.variables.len()],
+            at: self.program.processes.iter().zip(&self.own).map(locations).collect(),
+        }
+    }
+
+    fn start(&self, number: usize) -> Option<Effect<'a>> {
+        let sets =
+            self.program.variables.iter().map(|variable| ValueSet::of(variable.initial.iter().copied()));
+        let environment = Environment { program: self.program, sets: sets.collect() };
+        let mut effect = Effect { environment, assigned: Vec::new(), moved: Vec::new() };
+        for statement in &self.program.starts[number].body {
+            effect.environment.run(statement, &mut effect.assigned).then_some(())?;
+        }
+        effect.assigned = (0..self.program.variables.len() as u32).map(VariableId).collect();
+        for (number, process) in self.program.processes.iter().enumerate() {
+            let (location, _) = effect.environment.sets[process.variable.index()].bounds()?;
+            effect.moved.push((ProcessId(number as u32), location as u32));
+        }
+        Some(effect)
+    }
+
+    /// What an action leads to from the facts; none if it cannot be taken, or can only fault.
+    fn action(&self, facts: &Facts, action: &Action) -> Option<Effect<'a>> {
+        let mut environment = Environment { program: self.program, sets: facts.overall.clone() };
+        for mover in &action.movers {
+            let process = mover.process.index();
+            let here = facts.at[process][mover.from as usize].as_ref()?;
+            for (variable, set) in self.own[process].iter().zip(here) {
+                environment.sets[variable.index()] = set.clone();
+            }
+            let location = self.program.process(mover.process).variable;
+            environment.sets[location.index()] = ValueSet::one(i64::from(mover.from));
+        }
+        if let Some(guard) = &action.guard {
+            environment.assume(guard, true).then_some(())?;
+        }
+        let moved = action.movers.iter().map(|mover| (mover.process, mover.to)).collect();
+        let mut effect = Effect { environment, assigned: Vec::new(), moved };
+        for statement in &action.body {
+            effect.environment.run(statement, &mut effect.assigned).then_some(())?;
+        }
+        Some(effect)
+    }
+
+    /// Takes an effect into the facts and queues what must be run again.
+    fn absorb(
+        &self,
+        facts: &mut Facts,
+        effect: &Effect<'_>,
+        mut growth: Option<&mut Growth>,
+        queue: &mut Queue,
+    ) {
+        let sets = &effect.environment.sets;
+        for &(process, to) in &effect.moved {
+            let counts = growth.as_mut().map(|growth| &mut *growth.at[process.index()][to as usize]);
+            self.arrive(facts, process.index(), to as usize, sets, counts, queue);
+        }
+        for variable in effect.assigned.iter().filter(|variable| !self.is_own[variable.index()]) {
+            let count = growth.as_mut().map(|growth| &mut growth.overall[variable.index()]);
+            if self.join(&mut facts.overall[variable.index()], &sets[variable.index()], *variable, count) {
+                queue.push_all(&self.readers[variable.index()]);
+            }
+        }
+    }
+
+    /// A process comes to a location with these sets.
+    fn arrive(
+        &self,
+        facts: &mut Facts,
+        process: usize,
+        to: usize,
+        sets: &[ValueSet],
+        mut counts: Option<&mut [u32]>,
+        queue: &mut Queue,
+    ) {
+        let Facts { overall, at } = facts;
+        let mut changed = at[process][to].is_none();
+        if changed {
+            let location = self.program.processes[process].variable.index();
+            overall[location].join(&ValueSet::one(to as i64));
+            queue.push_all(&self.readers[location]);
+        }
+        let here = at[process][to].get_or_insert_with(|| vec![ValueSet::NONE; self.own[process].len()]);
+        for (slot, variable) in self.own[process].iter().enumerate() {
+            let count = counts.as_mut().map(|counts| &mut counts[slot]);
+            if self.join(&mut here[slot], &sets[variable.index()], *variable, count) {
+                changed = true;
+                if overall[variable.index()].join(&here[slot]) {
+                    queue.push_all(&self.readers[variable.index()]);
+                }
+            }
+        }
+        if changed {
+            queue.push_all(&self.leaving[process][to]);
+        }
+    }
+
+    /// Joins, and widens a set that has grown too often.
+    fn join(
+        &self,
+        set: &mut ValueSet,
+        other: &ValueSet,
+        variable: VariableId,
+        count: Option<&mut u32>,
+    ) -> bool {
+        if !set.join(other) {
+            return false;
+        }
+        if let (Some(count), ValueSet::Interval(..)) = (count, &*set) {
+            *count += 1;
+            if *count > GROWTHS_MAX {
+                *set = set.widened(&self.steps, self.program.variable(variable).domain);
+            }
+        }
+        true
+    }
+}
+
+/// Actions to run, each at most once at a time.
+struct Queue {
+    waiting: VecDeque<u32>,
+    queued: Vec<bool>,
+}
+
+impl Queue {
+    fn new(actions: usize) -> Queue {
+        Queue { waiting: VecDeque::new(), queued: vec![false; actions] }
+    }
+
+    fn push_all(&mut self, numbers: &[u32]) {
+        for &number in numbers {
+            if !std::mem::replace(&mut self.queued[number as usize], true) {
+                self.waiting.push_back(number);
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        let number = self.waiting.pop_front()?;
+        self.queued[number as usize] = false;
+        Some(number)
+    }
+}
+
+/// The variables of each process that only its own moves write: their sets can be followed from location to location.
+fn own_variables(program: &Program) -> Vec<Vec<VariableId>> {
+    let mut own: Vec<Vec<VariableId>> = vec![Vec::new(); program.processes.len()];
+    for (number, variable) in program.variables.iter().enumerate() {
+        if let Role::Local(process) = variable.role {
+            own[process.index()].push(VariableId(number as u32));
+        }
+    }
+    for action in &program.actions {
+        for variable in action.body.iter().flat_map(assigned_places) {
+            if let Role::Local(owner) = program.variable(variable).role
+                && !action.movers.iter().any(|mover| mover.process == owner)
+            {
+                own[owner.index()].retain(|it| *it != variable);
+            }
+        }
+    }
+    own
+}
+
+/// The variables that a statement assigns.
+fn assigned_places(statement: &Statement) -> impl Iterator<Item = VariableId> {
+    let assignments = match statement {
+        Statement::Move { .. } => &[],
+        Statement::Assign(assignments) => &**assignments,
+    };
+    assignments.iter().map(|assignment| assignment.place.variable)
+}
+
+/// Calls `visit` on every whole expression of an action.
+fn for_each_expression(action: &Action, visit: &mut dyn FnMut(&Expression)) {
+    action.guard.iter().for_each(&mut *visit);
+    for statement in &action.body {
+        if let Statement::Assign(assignments) = statement {
+            for assignment in assignments {
+                assignment.place.index.iter().for_each(&mut *visit);
+                visit(&assignment.value);
+            }
+        }
+    }
+}
+
+/// Adds the variables that an expression reads.
+fn reads(expression: &Expression, read: &mut Vec<VariableId>) {
+    if let ExpressionKind::Read(variable) | ExpressionKind::Element(variable, _) = &expression.kind {
+        read.push(*variable);
+    }
+    expression.for_each_operand(&mut |operand| reads(operand, read));
+}
+
+/// The bounds that widening stops at: the constants of the text and their neighbours, lengths of arrays, initial values.
+fn steps(program: &Program) -> Vec<i64> {
+    let mut steps: Vec<i64> =
+        program.variables.iter().flat_map(|variable| variable.initial.iter().copied()).collect();
+    steps.extend(program.variables.iter().map(|variable| i64::from(variable.elements())));
+    for action in &program.actions {
+        for_each_expression(action, &mut |expression| constants(expression, &mut steps));
+    }
+    steps = steps.iter().flat_map(|it| [it.saturating_sub(1), *it, it.saturating_add(1)]).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    steps
+}
+
+fn constants(expression: &Expression, found: &mut Vec<i64>) {
+    if let ExpressionKind::Constant(value) = expression.kind {
+        found.push(value);
+    }
+    expression.for_each_operand(&mut |operand| constants(operand, found));
+}
