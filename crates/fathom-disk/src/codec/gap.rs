@@ -44,7 +44,7 @@ pub(super) fn encode(width: KeyWidth, keys: &[u64], frequent: &mut FrequentGaps,
 }
 
 /// Appends the gap code without names: what a compressor of strings likes best.
-pub(super) fn encode_plain(width: KeyWidth, keys: &[u64], out: &mut Vec<u8>) {
+pub(crate) fn encode_plain(width: KeyWidth, keys: &[u64], out: &mut Vec<u8>) {
     encode_named(width, keys, &[], out);
 }
 

@@ -51,6 +51,8 @@ pub struct Encoder {
     packed: Vec<u8>,
     zstd: Option<Context<CCtx<'static>>>,
     charge: Charge,
+    /// What of the charge is for the context.
+    context_charged: usize,
 }
 
 /// Decodes blocks; holds the room for it, which grows with what it meets.
@@ -71,10 +73,10 @@ impl<T> std::fmt::Debug for Context<T> {
     }
 }
 
-/// What a compressing context takes for blocks of up to 64 KiB at level 1 (measured; the true size is charged once known).
-const ZSTD_COMPRESS_BYTES: usize = 640 << 10;
-/// What a decompressing context takes (measured; the true size is charged once known).
-const ZSTD_DECOMPRESS_BYTES: usize = 160 << 10;
+/// What a compressing context may take for blocks of up to 256 KiB at level 1 (measured; less is charged once it is known).
+const ZSTD_COMPRESS_BYTES: usize = 256 << 10;
+/// What a decompressing context takes (measured).
+const ZSTD_DECOMPRESS_BYTES: usize = 96 << 10;
 /// Level of compression: the fastest; higher ones gained 10 to 15 % for several times the time.
 const ZSTD_LEVEL: i32 = 1;
 
@@ -112,7 +114,7 @@ impl Codec {
 
 impl Encoder {
     /// An encoder for blocks of at most `keys_max` keys. Takes 16 bytes per key; with the first compressing codec the
-    /// uncompressed and the compressed block come on top, with the first zstd its context (about 0.6 MiB).
+    /// uncompressed and the compressed block come on top, with the first zstd its context (about 150 KiB).
     pub fn new(
         budget: &Budget,
         owner: &'static str,
@@ -121,7 +123,16 @@ impl Encoder {
     ) -> Result<Self, BudgetError> {
         let charge = budget.charge(owner, FrequentGaps::bytes(keys_max))?;
         let frequent = FrequentGaps::new(keys_max);
-        Ok(Self { width, keys_max, frequent, raw: Vec::new(), packed: Vec::new(), zstd: None, charge })
+        Ok(Self {
+            width,
+            keys_max,
+            frequent,
+            raw: Vec::new(),
+            packed: Vec::new(),
+            zstd: None,
+            charge,
+            context_charged: 0,
+        })
     }
 
     /// Takes the room that `codec` needs, so that encoding with it cannot fail later.
@@ -136,6 +147,7 @@ impl Encoder {
         }
         if codec.uses_zstd() && self.zstd.is_none() {
             self.charge.resize(self.charge.bytes() + ZSTD_COMPRESS_BYTES)?;
+            self.context_charged = ZSTD_COMPRESS_BYTES;
             let mut context = CCtx::create();
             // These cannot fail: both parameters are in range for every version of the library.
             let _ = context.set_parameter(CParameter::CompressionLevel(ZSTD_LEVEL));
@@ -148,7 +160,7 @@ impl Encoder {
     /// Appends the payload of `keys` (ascending, 1 to `keys_max` of them) to `out`. The codec must be prepared.
     pub fn encode(&mut self, codec: Codec, keys: &[u64], out: &mut Vec<u8>) {
         debug_assert!(!keys.is_empty() && keys.len() / self.width.words() <= self.keys_max);
-        let Self { width, frequent, raw, packed, zstd, .. } = self;
+        let Self { width, frequent, raw, packed, zstd, charge, context_charged, .. } = self;
         raw.clear();
         match codec {
             Codec::Gap => return gap::encode(*width, keys, frequent, out),
@@ -158,7 +170,10 @@ impl Encoder {
         }
         let length = if codec.uses_zstd() {
             let context = zstd.as_mut().expect("the codec is prepared");
-            context.0.compress2(&mut packed[..], raw).expect("the output has room for the worst case")
+            let length =
+                context.0.compress2(&mut packed[..], raw).expect("the output has room for the worst case");
+            give_back_spare(charge, context_charged, context.0.sizeof());
+            length
         } else {
             lz4_flex::block::compress_into(raw, packed).expect("the output has room for the worst case")
         };
@@ -185,7 +200,7 @@ impl Decoder {
         Ok(Self { width, raw: Vec::new(), zstd: None, charge: budget.charge(owner, 0)? })
     }
 
-    /// Takes the room for compressed blocks of `raw_bytes` uncompressed (and for zstd, its context of about 0.15 MiB).
+    /// Takes the room for compressed blocks of `raw_bytes` uncompressed (and for zstd, its context of 96 KiB).
     pub fn prepare(&mut self, codec: Codec, raw_bytes: usize) -> Result<(), BudgetError> {
         if codec.compresses() && self.raw.len() < raw_bytes {
             let held = self.raw.len();
@@ -235,6 +250,15 @@ impl Decoder {
     /// Bytes that the decompressing context really takes, for the tests of the charge.
     pub fn context_bytes(&self) -> usize {
         self.zstd.as_ref().map_or(0, |context| context.0.sizeof())
+    }
+}
+
+/// Lowers the charge to what the context turned out to take.
+fn give_back_spare(charge: &mut Charge, charged: &mut usize, taken: usize) {
+    if taken < *charged {
+        let lower = charge.bytes() - (*charged - taken);
+        charge.resize(lower).expect("shrinking a charge is never refused");
+        *charged = taken;
     }
 }
 

@@ -61,3 +61,29 @@ impl Dice {
 pub fn long() -> bool {
     std::env::var_os("FATHOM_LONG").is_some()
 }
+
+/// A set of keys of one width, as the plain model.
+pub type Model = std::collections::BTreeSet<Vec<u64>>;
+
+/// Random keys, some close to each other, as state sets are.
+pub fn random_set(dice: &mut Dice, width: u32, count: usize) -> Model {
+    let mut set = Model::new();
+    let mut key = dice.key(width);
+    for _ in 0..count {
+        if dice.below(4) == 0 {
+            key = dice.key(width);
+        } else {
+            let last = key.len() - 1;
+            key[last] ^= dice.next() & dice.next() & 0xff;
+            let spare = key.len() * 64 - width as usize;
+            key[0] &= u64::MAX >> spare;
+        }
+        set.insert(key.clone());
+    }
+    set
+}
+
+/// The keys of a model one after the other, in order.
+pub fn flat(set: &Model) -> Vec<u64> {
+    set.iter().flatten().copied().collect()
+}

@@ -1,0 +1,146 @@
+//! What are the keys of a run, in order?
+//!
+//! Memory: the read buffer, one block of keys, and for compressed runs the decoder's room; all charged. I/O: each byte once,
+//! sequentially, in pieces of the buffer's size.
+
+use super::frame::{self, FRAME_HEADER_BYTES};
+use super::{HEADER_BYTES, Run};
+use crate::budget::{Budget, ChargedVec};
+use crate::codec::{Codec, Decoder};
+use crate::error::DiskError;
+use crate::key;
+use crate::set::KeyStream;
+use crate::storage::AlignedBuffer;
+
+/// Reads a run from its first key to its last, a block at a time.
+#[derive(Debug)]
+pub struct Scan<'a> {
+    run: &'a Run,
+    decoder: Decoder,
+    buffer: AlignedBuffer,
+    /// Alignment of reads: the device's, or 1 if the buffer is too small for that.
+    alignment: usize,
+    /// Offset in the file of the buffer's first byte, and how much of the buffer is filled.
+    start: u64,
+    filled: usize,
+    /// Where the next frame begins, and where the frames end.
+    offset: u64,
+    end: u64,
+    keys: ChargedVec<u64>,
+    seen: u64,
+    last: ChargedVec<u64>,
+}
+
+impl<'a> Scan<'a> {
+    /// Starts before the first key. The buffer has `buffer_bytes`, or room for one frame if that is more.
+    pub fn new(run: &'a Run, budget: &Budget, buffer_bytes: usize) -> Result<Self, DiskError> {
+        let block = run.file.volume().block_bytes();
+        let least_aligned = (run.frame_bytes_max() + block).next_multiple_of(block);
+        let (alignment, bytes) = if buffer_bytes >= least_aligned {
+            (block, buffer_bytes - buffer_bytes % block)
+        } else {
+            (1, buffer_bytes.max(run.frame_bytes_max()).max(FRAME_HEADER_BYTES))
+        };
+        let words = run.width.words();
+        let keys_max = run.keys_per_block.min(usize::try_from(run.count()).unwrap_or(usize::MAX));
+        let mut last = ChargedVec::with_capacity(budget, "scan", words)?;
+        last.resize(words, 0)?;
+        Ok(Self {
+            run,
+            decoder: Decoder::new(budget, "scan", run.width)?,
+            buffer: AlignedBuffer::new(budget, "scan buffer", bytes)?,
+            alignment,
+            start: 0,
+            filled: 0,
+            offset: HEADER_BYTES as u64,
+            end: run.footer_offset()?,
+            keys: ChargedVec::with_capacity(budget, "scan", keys_max * words)?,
+            seen: 0,
+            last,
+        })
+    }
+
+    /// Makes sure that `bytes` bytes from `offset` on are in the buffer, keeping what of them is there already.
+    fn fetch(&mut self, bytes: usize) -> Result<(), DiskError> {
+        let held_end = self.start + self.filled as u64;
+        if self.offset >= self.start && self.offset + bytes as u64 <= held_end {
+            return Ok(());
+        }
+        let start = self.offset - self.offset % self.alignment as u64;
+        let kept = if start >= self.start && start < held_end { (held_end - start) as usize } else { 0 };
+        let kept = kept - kept % self.alignment;
+        let from = if kept > 0 { (start - self.start) as usize } else { 0 };
+        self.buffer.copy_within(from..from + kept, 0);
+        let read = self.run.file.read(start + kept as u64, &mut self.buffer[kept..])?;
+        self.start = start;
+        self.filled = kept + read;
+        if self.start + (self.filled as u64) < self.offset + bytes as u64 {
+            return Err(DiskError::corrupt(&self.run.file, self.offset, "the file ends inside a block"));
+        }
+        Ok(())
+    }
+
+    /// Decodes the frame at `offset` if it is a block; says whether it is. Moves on in any case.
+    fn next_frame(&mut self) -> Result<bool, DiskError> {
+        let corrupt = |run: &Run, offset, what| DiskError::corrupt(&run.file, offset, what);
+        self.fetch(FRAME_HEADER_BYTES)?;
+        let length = frame::length(&self.buffer[(self.offset - self.start) as usize..]);
+        if length > self.run.frame_bytes_max() || self.offset + length as u64 > self.end {
+            return Err(corrupt(self.run, self.offset, "the length of a block does not fit"));
+        }
+        self.fetch(length)?;
+        let from = (self.offset - self.start) as usize;
+        let block = frame::check(&self.run.file, self.offset, &self.buffer[from..from + length])?;
+        let offset = self.offset;
+        self.offset += length as u64;
+        if block.level > 0 {
+            return Ok(false);
+        }
+        let codec = Codec::from_number(block.codec)
+            .filter(|_| block.count <= self.run.keys_per_block)
+            .ok_or_else(|| corrupt(self.run, offset, "a block makes no sense"))?;
+        self.decoder.prepare(codec, self.run.footer.raw_bytes_max as usize)?;
+        self.keys.clear();
+        self.keys.resize(block.count * self.run.width.words(), 0)?;
+        let decoded = self.decoder.decode(codec, block.payload, &mut self.keys);
+        decoded.map_err(|_| corrupt(self.run, offset, "a block makes no sense"))?;
+        self.check_block(offset)?;
+        Ok(true)
+    }
+
+    /// The door on the way in: blocks follow each other in order, and there are as many keys as the footer says.
+    fn check_block(&mut self, offset: u64) -> Result<(), DiskError> {
+        let words = self.run.width.words();
+        let after = self.seen == 0 || key::compare(&self.last, &self.keys[..words]).is_lt();
+        self.seen += (self.keys.len() / words) as u64;
+        let last = self.keys.len() - words;
+        self.last.copy_from_slice(&self.keys[last..]);
+        if !after || self.seen > self.run.count() {
+            return Err(DiskError::corrupt(&self.run.file, offset, "blocks are out of order"));
+        }
+        Ok(())
+    }
+}
+
+impl KeyStream for Scan<'_> {
+    fn words(&self) -> usize {
+        self.run.width.words()
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        while self.offset < self.end {
+            if self.next_frame()? {
+                return Ok(true);
+            }
+        }
+        self.keys.clear();
+        if self.seen != self.run.count() {
+            return Err(DiskError::corrupt(&self.run.file, self.end, "keys are missing"));
+        }
+        Ok(false)
+    }
+
+    fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+}

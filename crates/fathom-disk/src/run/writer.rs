@@ -1,0 +1,290 @@
+//! How does a run come into being? Keys in, ascending; blocks, pages and a footer out, each byte written once, in order.
+//!
+//! Memory: one block of keys, its gaps and counts, one frame (two with several codecs), one write buffer, and one page of fences
+//! per level; all charged. I/O: sequential writes of the buffer's size.
+
+use super::fence::{FenceLevel, Place, page_bytes_max};
+use super::frame::{self, FRAME_HEADER_BYTES};
+use super::{
+    FENCES_PER_PAGE_MAX, Footer, HEADER_CHECKED, KEYS_PER_BLOCK_MAX, RunConfig, header_bytes, u64_at,
+};
+use crate::budget::{Budget, Charge, ChargedVec};
+use crate::codec::choice::Choice;
+use crate::codec::{Codec, Encoder, payload_bytes_max};
+use crate::error::DiskError;
+use crate::key;
+use crate::storage::{AlignedBuffer, File, Volume};
+
+/// Builds one run. Dropped before [`RunWriter::finish`], it leaves a file that no commit names.
+#[derive(Debug)]
+pub struct RunWriter {
+    output: Output,
+    config: RunConfig,
+    budget: Budget,
+    encoder: Encoder,
+    choice: Choice,
+    block: ChargedVec<u64>,
+    ends: ChargedVec<u64>,
+    frame: Vec<u8>,
+    rival: Vec<u8>,
+    _frames: Charge,
+    levels: Vec<FenceLevel>,
+    footer: Footer,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Number of keys.
+    pub keys: u64,
+    /// Bytes in the file.
+    pub bytes: u64,
+}
+
+/// The file and what is gathered for it.
+#[derive(Debug)]
+struct Output {
+    file: File,
+    buffer: AlignedBuffer,
+    filled: usize,
+    flushed: u64,
+}
+
+impl RunWriter {
+    /// Starts the run `name`, which must not exist.
+    pub fn new(volume: &Volume, budget: &Budget, name: &str, config: &RunConfig) -> Result<Self, DiskError> {
+        assert!((1..=KEYS_PER_BLOCK_MAX).contains(&config.keys_per_block), "keys per block are in range");
+        assert!((2..=FENCES_PER_PAGE_MAX).contains(&config.fences_per_page), "fences per page are in range");
+        let (width, words) = (config.width, config.width.words());
+        let mut encoder = Encoder::new(budget, "run encoder", width, config.keys_per_block)?;
+        for &codec in config.codecs {
+            encoder.prepare(codec)?;
+        }
+        let block_bytes = payload_bytes_max(width, config.keys_per_block);
+        let frame_bytes =
+            FRAME_HEADER_BYTES + block_bytes.max(page_bytes_max(width, config.fences_per_page)) + 64;
+        let frames = if config.codecs.len() > 1 { 2 } else { 1 };
+        let charge = budget.charge("run frame", frame_bytes * frames)?;
+        let buffer =
+            AlignedBuffer::new(budget, "run write buffer", config.buffer_bytes.max(HEADER_BYTES_LEAST))?;
+        let block = ChargedVec::with_capacity(budget, "run block", config.keys_per_block * words)?;
+        let mut ends = ChargedVec::with_capacity(budget, "run block", words * 2)?;
+        ends.resize(words * 2, 0)?;
+        let header = header_bytes(config);
+        let file = volume.create(name, config.kind)?;
+        let mut output = Output { file, buffer, filled: 0, flushed: 0 };
+        output.append(&header)?;
+        Ok(Self {
+            output,
+            config: config.clone(),
+            budget: budget.clone(),
+            encoder,
+            choice: Choice::new(config.codecs),
+            block,
+            ends,
+            frame: Vec::with_capacity(frame_bytes),
+            rival: Vec::with_capacity(if frames > 1 { frame_bytes } else { 0 }),
+            _frames: charge,
+            levels: Vec::new(),
+            footer: Footer { header_checksum: u64_at(&header, HEADER_CHECKED), ..Footer::default() },
+        })
+    }
+
+    /// Adds keys, strictly ascending and greater than all before; panics at the end of the block if they are not.
+    pub fn push(&mut self, mut keys: &[u64]) -> Result<(), DiskError> {
+        let room_max = self.config.keys_per_block * self.config.width.words();
+        while !keys.is_empty() {
+            let (now, later) = keys.split_at(keys.len().min(room_max - self.block.len()));
+            self.block.extend(now)?;
+            keys = later;
+            if self.block.len() == room_max {
+                self.write_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keys so far.
+    pub fn count(&self) -> u64 {
+        self.footer.keys + (self.block.len() / self.config.width.words()) as u64
+    }
+
+    /// Writes what is left, the root and the footer. With `sync`, the content lasts when this returns; the name does
+    /// after [`Volume::sync_directory`].
+    pub fn finish(mut self, sync: bool) -> Result<Written, DiskError> {
+        if !self.block.is_empty() {
+            self.write_block()?;
+        }
+        self.write_root()?;
+        let words = self.config.width.words();
+        let footer = self.footer.to_bytes(&self.ends[..words], &self.ends[words..]);
+        self.output.append(&footer)?;
+        let bytes = self.output.finish()?;
+        if sync && !cfg!(feature = "sabotage-fsync-1") {
+            self.output.file.sync()?;
+        }
+        Ok(Written { keys: self.footer.keys, bytes })
+    }
+
+    fn write_block(&mut self) -> Result<(), DiskError> {
+        let words = self.config.width.words();
+        let count = self.block.len() / words;
+        self.check_order();
+        let codec = self.encode_block();
+        frame::seal(&mut self.frame, self.output.offset(), 0, codec as u8, count);
+        if self.footer.keys == 0 {
+            self.ends[..words].copy_from_slice(&self.block[..words]);
+        }
+        let last = self.block.len() - words;
+        self.ends[words..].copy_from_slice(&self.block[last..]);
+        self.footer.keys += count as u64;
+        self.footer.blocks += 1;
+        self.footer.raw_bytes_max = self.footer.raw_bytes_max.max(self.encoder.raw_bytes() as u32);
+        let place = self.write_frame()?;
+        self.add_fence(0, place)?;
+        self.block.clear();
+        Ok(())
+    }
+
+    /// Encodes the block into `frame` with the codec that suits it.
+    fn encode_block(&mut self) -> Codec {
+        if let Some(codec) = self.choice.next_block() {
+            frame::begin(&mut self.frame);
+            self.encoder.encode(codec, &self.block, &mut self.frame);
+            return codec;
+        }
+        let candidates = self.config.codecs;
+        let mut best = None;
+        let mut raw_bytes_max = 0;
+        for &codec in candidates {
+            frame::begin(&mut self.rival);
+            self.encoder.encode(codec, &self.block, &mut self.rival);
+            raw_bytes_max = raw_bytes_max.max(self.encoder.raw_bytes());
+            self.choice.tried(codec, self.rival.len());
+            if best.is_none() || self.rival.len() < self.frame.len() {
+                std::mem::swap(&mut self.frame, &mut self.rival);
+                best = Some(codec);
+            }
+        }
+        self.footer.raw_bytes_max = self.footer.raw_bytes_max.max(raw_bytes_max as u32);
+        best.expect("there is a candidate")
+    }
+
+    /// Keys that do not ascend would be lost silently later: this is our own fault, and cheap to see here.
+    fn check_order(&self) {
+        let words = self.config.width.words();
+        let after_last =
+            self.footer.keys == 0 || key::compare(&self.ends[words..], &self.block[..words]).is_lt();
+        let ascending = match words {
+            1 => self.block.windows(2).all(|pair| pair[0] < pair[1]),
+            _ => self.block.windows(words * 2).step_by(words).all(|pair| pair[..words] < pair[words..]),
+        };
+        assert!(after_last && ascending, "keys of a run ascend");
+        debug_assert!(self.block.chunks_exact(words).all(|key| self.config.width.fits(key)));
+    }
+
+    /// Writes the frame that is ready; says where.
+    fn write_frame(&mut self) -> Result<Place, DiskError> {
+        let place = Place { offset: self.output.offset(), bytes: self.frame.len() as u32 };
+        self.footer.frame_bytes_max = self.footer.frame_bytes_max.max(place.bytes);
+        self.output.append(&self.frame)?;
+        Ok(place)
+    }
+
+    /// Lists the frame just written (whose first key is that of the block, or of the page just cleared) one level up.
+    fn add_fence(&mut self, level: usize, place: Place) -> Result<(), DiskError> {
+        let words = self.config.width.words();
+        if self.levels.len() == level {
+            self.levels.push(FenceLevel::new(&self.budget, words, self.config.fences_per_page)?);
+        }
+        let (below, above) = self.levels.split_at_mut(level);
+        let first = match below.last() {
+            None => &self.block[..words],
+            Some(page) => &page.keys[..words],
+        };
+        above[0].add(first, place)?;
+        if let Some(page) = below.last_mut() {
+            page.clear();
+        }
+        if self.levels[level].places.len() == self.config.fences_per_page {
+            self.write_page(level)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the page gathered at `level` and lists it above.
+    fn write_page(&mut self, level: usize) -> Result<(), DiskError> {
+        let place = self.write_page_frame(level)?;
+        self.add_fence(level + 1, place)
+    }
+
+    fn write_page_frame(&mut self, level: usize) -> Result<Place, DiskError> {
+        frame::begin(&mut self.frame);
+        let page = &self.levels[level];
+        page.append_places(&mut self.frame);
+        crate::codec::gap::encode_plain(self.config.width, &page.keys, &mut self.frame);
+        let count = page.places.len();
+        frame::seal(&mut self.frame, self.output.offset(), level as u8 + 1, Codec::Gap as u8, count);
+        self.write_frame()
+    }
+
+    /// Writes every page that is not full, from below; the last one is the root.
+    fn write_root(&mut self) -> Result<(), DiskError> {
+        let mut level = 0;
+        while level < self.levels.len() {
+            if !self.levels[level].places.is_empty() {
+                let topmost = level + 1 == self.levels.len();
+                let place = self.write_page_frame(level)?;
+                if topmost {
+                    self.footer.root_offset = place.offset;
+                    self.footer.root_bytes = place.bytes;
+                    self.footer.root_level = level as u32 + 1;
+                    break;
+                }
+                self.add_fence(level + 1, place)?;
+            }
+            level += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The write buffer holds at least this much.
+const HEADER_BYTES_LEAST: usize = 64;
+
+impl Output {
+    fn offset(&self) -> u64 {
+        self.flushed + self.filled as u64
+    }
+
+    fn append(&mut self, mut bytes: &[u8]) -> Result<(), DiskError> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(self.buffer.len() - self.filled));
+            self.buffer[self.filled..self.filled + now.len()].copy_from_slice(now);
+            self.filled += now.len();
+            bytes = later;
+            if self.filled == self.buffer.len() {
+                self.file.write(self.flushed, &self.buffer)?;
+                self.flushed += self.filled as u64;
+                self.filled = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the rest, in whole blocks if the buffer has room, and cuts the file to its true length.
+    fn finish(&mut self) -> Result<u64, DiskError> {
+        let bytes = self.offset();
+        if self.filled > 0 {
+            let block = self.file.volume().block_bytes();
+            let padded = self.filled.next_multiple_of(block);
+            let length = if padded <= self.buffer.len() { padded } else { self.filled };
+            self.buffer[self.filled..length].fill(0);
+            self.file.write(self.flushed, &self.buffer[..length])?;
+            if length > self.filled {
+                self.file.resize(bytes)?;
+            }
+        }
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,211 @@
+//! How do many sorted streams become one, each key once?
+//!
+//! A tree of losers (Knuth, volume 3, 5.4.1): every inner node remembers who lost there, so replacing the winner costs one
+//! comparison per level on one path. Heads of all streams lie side by side in one array, most compared in cache.
+//!
+//! ```text
+//!            winner
+//!               |
+//!           [ loser ]
+//!          /         \
+//!      [loser]     [loser]
+//!       /   \       /   \
+//!      0     1     2     3      streams; one that is finished loses against all
+//! ```
+//!
+//! Memory: the output chunk, and per stream one key and a few words, charged. I/O: that of the streams, each read once.
+
+use super::KeyStream;
+use crate::budget::{Budget, ChargedVec};
+use crate::error::DiskError;
+
+/// The union of sorted streams.
+#[derive(Debug)]
+pub struct Merge<S> {
+    streams: Vec<S>,
+    words: usize,
+    /// The current key of each stream.
+    heads: ChargedVec<u64>,
+    /// Place of the head in the stream's chunk, in words; `FINISHED` after the last.
+    places: ChargedVec<usize>,
+    /// `losers[0]` is the winner; node `i` has children `2i` and `2i + 1`; leaves are streams.
+    losers: ChargedVec<u32>,
+    output: ChargedVec<u64>,
+    chunk_words: usize,
+    last: ChargedVec<u64>,
+    any: bool,
+}
+
+const FINISHED: usize = usize::MAX;
+
+impl<S: KeyStream> Merge<S> {
+    /// Merges `streams`, giving chunks of at most `chunk_keys` keys.
+    pub fn new(budget: &Budget, words: usize, streams: Vec<S>, chunk_keys: usize) -> Result<Self, DiskError> {
+        let count = streams.len();
+        let mut merge = Self {
+            words,
+            heads: ChargedVec::with_capacity(budget, "merge heads", count * words)?,
+            places: ChargedVec::with_capacity(budget, "merge heads", count)?,
+            losers: ChargedVec::with_capacity(budget, "merge heads", count.max(1))?,
+            output: ChargedVec::with_capacity(budget, "merge output", chunk_keys.max(1) * words)?,
+            chunk_words: chunk_keys.max(1) * words,
+            last: ChargedVec::with_capacity(budget, "merge heads", words)?,
+            any: false,
+            streams,
+        };
+        merge.heads.resize(count * words, 0)?;
+        merge.places.resize(count, FINISHED)?;
+        merge.losers.resize(count.max(1), 0)?;
+        merge.last.resize(words, 0)?;
+        for stream in 0..count {
+            merge.places[stream] = 0;
+            merge.load(stream, 0)?;
+        }
+        if count > 0 {
+            merge.losers[0] = merge.play(1);
+        }
+        Ok(merge)
+    }
+
+    /// The streams, when done.
+    pub fn into_streams(self) -> Vec<S> {
+        self.streams
+    }
+
+    /// Plays the matches below `node`; returns the winner.
+    fn play(&mut self, node: usize) -> u32 {
+        let count = self.streams.len();
+        if node >= count {
+            return (node - count) as u32;
+        }
+        let (left, right) = (self.play(node * 2), self.play(node * 2 + 1));
+        let left_wins = self.less(left as usize, right as usize);
+        self.losers[node] = if left_wins { right } else { left };
+        if left_wins { left } else { right }
+    }
+
+    fn less(&self, left: usize, right: usize) -> bool {
+        less(&self.heads, &self.places, self.words, left, right)
+    }
+
+    /// Puts the key at `place` of the stream's chunk into its head, going on to the next chunk if need be.
+    fn load(&mut self, stream: usize, place: usize) -> Result<(), DiskError> {
+        let (source, words) = (&mut self.streams[stream], self.words);
+        let mut place = place;
+        if place >= source.keys().len() {
+            if !source.advance()? {
+                self.places[stream] = FINISHED;
+                return Ok(());
+            }
+            place = 0;
+        }
+        self.heads[stream * words..(stream + 1) * words]
+            .copy_from_slice(&source.keys()[place..place + words]);
+        self.places[stream] = place;
+        Ok(())
+    }
+
+    /// One word per key: the loop most used, on plain numbers.
+    fn fill_one(&mut self) -> Result<(), DiskError> {
+        while self.output.len() < self.chunk_words {
+            let winner = self.losers[0] as usize;
+            let place = self.places[winner];
+            if place == FINISHED {
+                break;
+            }
+            let key = self.heads[winner];
+            if !self.any || self.last[0] != key {
+                self.any = true;
+                self.last[0] = key;
+                self.output.push(key)?;
+            }
+            match self.streams[winner].keys().get(place + 1) {
+                Some(&next) => {
+                    self.heads[winner] = next;
+                    self.places[winner] = place + 1;
+                }
+                None => self.load(winner, place + 1)?,
+            }
+            self.losers[0] = replay(&mut self.losers, winner, self.streams.len(), |left, right| {
+                less(&self.heads, &self.places, 1, left, right)
+            });
+        }
+        Ok(())
+    }
+
+    fn fill_many(&mut self) -> Result<(), DiskError> {
+        let words = self.words;
+        while self.output.len() < self.chunk_words {
+            let winner = self.losers[0] as usize;
+            let place = self.places[winner];
+            if place == FINISHED {
+                break;
+            }
+            let key = &self.heads[winner * words..(winner + 1) * words];
+            if !self.any || *self.last != *key {
+                self.any = true;
+                self.last.copy_from_slice(key);
+                self.output.extend(key)?;
+            }
+            self.load(winner, place + words)?;
+            self.losers[0] = replay(&mut self.losers, winner, self.streams.len(), |left, right| {
+                less(&self.heads, &self.places, words, left, right)
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<S: KeyStream> KeyStream for Merge<S> {
+    fn words(&self) -> usize {
+        self.words
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        self.output.clear();
+        if self.streams.is_empty() {
+            return Ok(false);
+        }
+        if self.words == 1 {
+            self.fill_one()?;
+        } else {
+            self.fill_many()?;
+        }
+        if cfg!(feature = "sabotage-merge-last-key") && self.places[self.losers[0] as usize] == FINISHED {
+            let shorter = self.output.len().saturating_sub(self.words);
+            self.output.truncate(shorter);
+        }
+        Ok(!self.output.is_empty())
+    }
+
+    fn keys(&self) -> &[u64] {
+        &self.output
+    }
+}
+
+/// Does the head of `left` come before that of `right`? Finished streams come last.
+#[inline(always)]
+fn less(heads: &[u64], places: &[usize], words: usize, left: usize, right: usize) -> bool {
+    if places[left] == FINISHED || places[right] == FINISHED {
+        return places[right] == FINISHED && places[left] != FINISHED;
+    }
+    match words {
+        1 => heads[left] < heads[right],
+        2 => (heads[left * 2], heads[left * 2 + 1]) < (heads[right * 2], heads[right * 2 + 1]),
+        _ => heads[left * words..(left + 1) * words] < heads[right * words..(right + 1) * words],
+    }
+}
+
+/// Plays the matches on the path of `winner`, whose head has changed; returns the new winner.
+#[inline(always)]
+fn replay(losers: &mut [u32], winner: usize, count: usize, less: impl Fn(usize, usize) -> bool) -> u32 {
+    let mut winner = winner as u32;
+    let mut node = (winner as usize + count) / 2;
+    while node > 0 {
+        if less(losers[node] as usize, winner as usize) {
+            std::mem::swap(&mut losers[node], &mut winner);
+        }
+        node /= 2;
+    }
+    winner
+}

@@ -1,0 +1,152 @@
+//! How does a growing set stay few disjoint runs, with few rewrites?
+//!
+//! Runs have levels; T runs of one level are merged into one of the next, so a key is rewritten at most log_T(runs) times. Runs
+//! are pairwise disjoint (the caller subtracts before it inserts), so a merge is a plain union. A merge leaves its inputs on disk: they may
+//! be removed once a commit names the output ([`Tiers::retired`]).
+
+use super::{KeyStream, Merge, write_all};
+use crate::budget::Budget;
+use crate::error::DiskError;
+use crate::run::{Prober, Run, RunConfig, RunWriter, Scan};
+use crate::storage::Volume;
+
+/// Runs of one level before they are merged: 4, 8 and 16 cost the same look-ups and 3, 2, 1 rewrites; 8 keeps few runs.
+pub const TIER_RUNS: usize = 8;
+
+/// A set as disjoint runs in levels.
+#[derive(Debug, Default)]
+pub struct Tiers {
+    levels: Vec<Vec<Run>>,
+    retired: Vec<String>,
+}
+
+impl Tiers {
+    /// Adds a run, disjoint from all others, at `level` (0 for a new layer; that of the manifest on resume).
+    pub fn insert(&mut self, level: usize, run: Run) {
+        while self.levels.len() <= level {
+            self.levels.push(Vec::new());
+        }
+        self.levels[level].push(run);
+    }
+
+    /// The lowest level that is due for a merge.
+    pub fn due(&self) -> Option<usize> {
+        self.levels.iter().position(|runs| runs.len() >= TIER_RUNS)
+    }
+
+    /// All runs with their levels, newest first.
+    pub fn runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        self.levels
+            .iter()
+            .enumerate()
+            .flat_map(|(level, runs)| runs.iter().rev().map(move |run| (level, run)))
+    }
+
+    /// Number of keys.
+    pub fn count(&self) -> u64 {
+        self.runs().map(|(_, run)| run.count()).sum()
+    }
+
+    /// Merges all runs of `level` into the run `name` of the next level. The inputs are retired. Writes the output once, reads
+    /// the inputs once; memory is shared out evenly from what is free, `within` bytes at most. With too little for all inputs at
+    /// once, merges as many as fit (at least two) and leaves the rest for the next call.
+    pub fn merge_level(
+        &mut self,
+        volume: &Volume,
+        budget: &Budget,
+        level: usize,
+        name: &str,
+        config: &RunConfig,
+        within: usize,
+    ) -> Result<(), DiskError> {
+        let runs = std::mem::take(&mut self.levels[level]);
+        match merge_runs(volume, budget, &runs, name, config, within) {
+            Ok(merged) => {
+                let mut runs = runs;
+                self.retired.extend(runs.drain(..merged).map(|run| run.name().to_owned()));
+                self.levels[level] = runs;
+                let run = Run::open(volume, budget, name, config.width, config.tag)?;
+                self.insert(level + 1, run);
+                Ok(())
+            }
+            Err(error) => {
+                self.levels[level] = runs;
+                Err(error)
+            }
+        }
+    }
+
+    /// Marks which of the sorted `keys` are in the set.
+    pub fn look_up(&self, prober: &mut Prober, keys: &[u64], found: &mut [bool]) -> Result<(), DiskError> {
+        let runs: Vec<&Run> = self.runs().map(|(_, run)| run).collect();
+        prober.look_up(&runs, keys, found)
+    }
+
+    /// All keys, in order.
+    pub fn scan<'a>(
+        &'a self,
+        budget: &Budget,
+        words: usize,
+        within: usize,
+    ) -> Result<impl KeyStream + 'a, DiskError> {
+        let runs: Vec<&Run> = self.runs().map(|(_, run)| run).collect();
+        let share = within / (runs.len() + 1);
+        let scans = runs.iter().map(|run| Scan::new(run, budget, share)).collect::<Result<Vec<_>, _>>()?;
+        Merge::new(budget, words, scans, (share / (words * 8)).clamp(1, 4096))
+    }
+
+    /// Names of runs that were merged away since the last call: to be removed after the next commit.
+    pub fn retired(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.retired)
+    }
+}
+
+/// Merges the first runs, as many as memory allows, into one; returns how many.
+fn merge_runs(
+    volume: &Volume,
+    budget: &Budget,
+    runs: &[Run],
+    name: &str,
+    config: &RunConfig,
+    within: usize,
+) -> Result<usize, DiskError> {
+    let words = config.width.words();
+    let writer = RunWriter::new(volume, budget, name, config)?;
+    let for_scans = within.min(budget.free());
+    let needed = |run: &Run| run.frame_bytes_max() + scan_block_bytes(run) + words * 16;
+    let mut fitting = 0;
+    let mut sum = 0;
+    for run in runs {
+        sum += needed(run);
+        if fitting >= 2 && sum > for_scans / 2 {
+            break;
+        }
+        fitting += 1;
+    }
+    let spare = for_scans.saturating_sub(runs[..fitting].iter().map(scan_block_bytes).sum());
+    let share = spare / 2 / (fitting + 1);
+    let outcome = merge_into(writer, budget, &runs[..fitting], share, words);
+    if outcome.is_err() {
+        // What was begun is ours alone; if it cannot be removed now, the next opening sweeps it.
+        let _ = volume.remove(name);
+    }
+    outcome.map(|()| fitting)
+}
+
+fn scan_block_bytes(run: &Run) -> usize {
+    run.block_keys_max() * run.width().words() * 8
+}
+
+fn merge_into(
+    mut writer: RunWriter,
+    budget: &Budget,
+    runs: &[Run],
+    share: usize,
+    words: usize,
+) -> Result<(), DiskError> {
+    let scans = runs.iter().map(|run| Scan::new(run, budget, share)).collect::<Result<Vec<_>, _>>()?;
+    let mut merge = Merge::new(budget, words, scans, (share / (words * 8)).clamp(1, 4096))?;
+    write_all(&mut merge, &mut writer)?;
+    writer.finish(true)?;
+    Ok(())
+}

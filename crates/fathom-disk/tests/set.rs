@@ -1,0 +1,210 @@
+//! Do sorting, merging, subtracting and tiers agree with plain sets, on all storages, in 4 KiB as in plenty?
+
+#![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
+
+mod support;
+
+use fathom_disk::budget::Budget;
+use fathom_disk::key::KeyWidth;
+use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
+use fathom_disk::set::{Difference, KeyStream, Merge, SliceStream, Sorter, Tiers, sort_unique, write_all};
+use fathom_disk::storage::Volume;
+use support::{Dice, Model, flat, random_set, volumes};
+
+const TAG: Tag = *b"a tag of 16 byte";
+
+fn drain(stream: &mut impl KeyStream) -> Vec<u64> {
+    let mut keys = Vec::new();
+    while stream.advance().unwrap() {
+        assert!(!stream.keys().is_empty());
+        keys.extend_from_slice(stream.keys());
+    }
+    assert!(stream.keys().is_empty());
+    keys
+}
+
+/// All sets of at most three of the numbers below five.
+fn small_sets() -> Vec<Vec<u64>> {
+    (0u32..32)
+        .filter(|set| set.count_ones() <= 3)
+        .map(|set| (0..5).filter(|key| set >> key & 1 == 1).collect())
+        .collect()
+}
+
+#[test]
+fn every_merge_of_up_to_three_streams_of_up_to_three_keys() {
+    let sets = small_sets();
+    let budget = Budget::new(4096);
+    for words in [1, 2, 3] {
+        let widen = |set: &Vec<u64>| -> Vec<u64> {
+            set.iter().flat_map(|&key| (0..words).map(move |word| key * (word as u64 + 1))).collect()
+        };
+        let wide: Vec<Vec<u64>> = sets.iter().map(widen).collect();
+        for first in &wide {
+            for second in &wide {
+                for third in &wide {
+                    for chunk in [1, 2] {
+                        let streams =
+                            [first, second, third].map(|keys| SliceStream::new(words, keys)).to_vec();
+                        let model: Model = [first, second, third]
+                            .iter()
+                            .flat_map(|keys| keys.chunks(words))
+                            .map(Vec::from)
+                            .collect();
+                        let mut merge = Merge::new(&budget, words, streams, chunk).unwrap();
+                        assert_eq!(drain(&mut merge), flat(&model), "{first:?} {second:?} {third:?}");
+                    }
+                }
+                let (from, known) = (SliceStream::new(words, first), SliceStream::new(words, second));
+                let known_set: Model = second.chunks(words).map(Vec::from).collect();
+                let model: Model =
+                    first.chunks(words).map(Vec::from).filter(|key| !known_set.contains(key)).collect();
+                let mut difference = Difference::new(&budget, from, known).unwrap();
+                assert_eq!(drain(&mut difference), flat(&model), "{first:?} without {second:?}");
+            }
+        }
+    }
+    assert_eq!(drain(&mut Merge::new(&budget, 1, Vec::<SliceStream<'_>>::new(), 1).unwrap()), []);
+}
+
+#[test]
+fn sorting_in_a_buffer_agrees_with_a_plain_set() {
+    let budget = Budget::unlimited();
+    for seed in 0..200 {
+        let mut dice = Dice::new(seed);
+        let bits = 1 + dice.below(300) as u32;
+        let words = (bits as usize).div_ceil(64);
+        let keys: Vec<Vec<u64>> = (0..dice.below(400)).map(|_| dice.key(bits)).collect();
+        let doubled = [&keys[..], &keys[..keys.len() / 2]].concat();
+        let mut flat_keys = doubled.concat();
+        let kept = sort_unique(&budget, words, &mut flat_keys).unwrap();
+        let model: Model = keys.into_iter().collect();
+        assert_eq!(&flat_keys[..kept], flat(&model), "seed {seed}, {bits} bits");
+    }
+}
+
+#[test]
+fn the_external_sorter_spills_merges_in_passes_and_agrees() {
+    let directory = tempfile::tempdir().unwrap();
+    for (kind, volume) in volumes(directory.path()) {
+        for (bits, bytes) in
+            [(20, 4096), (64, 4096), (100, 4096), (130, 6 << 10), (64, 64 << 10), (100, 1 << 20)]
+        {
+            let width = KeyWidth::new(bits).unwrap();
+            let mut dice = Dice::new(u64::from(bits));
+            let budget = Budget::new(bytes);
+            let mut model = Model::new();
+            let mut sorter = Sorter::new(&volume, &budget, "sort", width, TAG, bytes).unwrap();
+            for _ in 0..40 {
+                let set = random_set(&mut dice, bits, 100);
+                sorter.push(&flat(&set)).unwrap();
+                model.extend(set);
+            }
+            let sorted = sorter.finish().unwrap();
+            let mut stream = sorted.stream().unwrap();
+            assert!(drain(&mut stream) == flat(&model), "{kind}, {bits} bits in {bytes} bytes");
+            drop(stream);
+            sorted.remove().unwrap();
+            assert_eq!(budget.used(), 0, "{kind}");
+            assert!(volume.list().unwrap().is_empty(), "{kind}");
+        }
+    }
+}
+
+/// A layer loop in small: sort candidates, drop what is known, keep the rest as a new run.
+fn grow_and_check(volume: &Volume, budget: &Budget, bits: u32, rounds: usize, seed: u64, about: &str) {
+    let width = KeyWidth::new(bits).unwrap();
+    let words = width.words();
+    let share = budget.limit().min(64 << 10) / 4;
+    let config = RunConfig::within(width, TAG, share);
+    let mut dice = Dice::new(seed);
+    let mut tiers = Tiers::default();
+    let mut model = Model::new();
+    for round in 0..rounds {
+        let count = 1 + dice.below(60) as usize;
+        let mut candidates = random_set(&mut dice, bits, count);
+        candidates.extend(model.iter().filter(|_| dice.below(8) == 0).take(20).cloned().collect::<Vec<_>>());
+        let keys = flat(&candidates);
+        let mut found = vec![false; candidates.len()];
+        {
+            let mut prober = Prober::new(budget, width, ProbeConfig::within(share)).unwrap();
+            tiers.look_up(&mut prober, &keys, &mut found).unwrap();
+        }
+        let name = format!("layer-{round}");
+        let mut writer = RunWriter::new(volume, budget, &name, &config).unwrap();
+        for ((key, words), found) in candidates.iter().zip(keys.chunks(words)).zip(found) {
+            assert_eq!(found, model.contains(key), "{about}, round {round}");
+            if !found {
+                writer.push(words).unwrap();
+            }
+        }
+        writer.finish(true).unwrap();
+        model.extend(candidates);
+        tiers.insert(0, Run::open(volume, budget, &name, width, TAG).unwrap());
+        while let Some(level) = tiers.due() {
+            let name = format!("merged-{level}-{round}");
+            tiers.merge_level(volume, budget, level, &name, &config, share * 2).unwrap();
+            for name in tiers.retired() {
+                volume.remove(&name).unwrap();
+            }
+        }
+    }
+    assert_eq!(tiers.count(), model.len() as u64, "{about}");
+    let mut scan = tiers.scan(budget, words, share).unwrap();
+    assert!(drain(&mut scan) == flat(&model), "{about}");
+}
+
+#[test]
+fn tiers_agree_with_a_plain_set_on_all_storages_and_budgets() {
+    let directory = tempfile::tempdir().unwrap();
+    for (kind, volume) in volumes(directory.path()) {
+        for (bits, bytes) in
+            [(9, 4096), (30, 4096), (64, 4096), (64, 64 << 10), (128, 16 << 10), (200, 1 << 20)]
+        {
+            let budget = Budget::new(bytes);
+            let about = format!("{kind}, {bits} bits in {bytes} bytes");
+            grow_and_check(&volume, &budget, bits, 30, u64::from(bits), &about);
+            assert_eq!(budget.used(), 0, "{about}");
+            for name in volume.list().unwrap() {
+                volume.remove(&name).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_million_keys_in_one_mebibyte() {
+    let volume = Volume::in_memory(4096);
+    let budget = Budget::new(1 << 20);
+    let width = KeyWidth::new(60).unwrap();
+    let mut dice = Dice::new(42);
+    let mut keys = Vec::new();
+    let mut sorter = Sorter::new(&volume, &budget, "sort", width, TAG, 900 << 10).unwrap();
+    for _ in 0..1000 {
+        let base = dice.next() >> 10;
+        let some: Vec<u64> = (0..1000).map(|_| base + dice.below(100_000)).collect();
+        sorter.push(&some).unwrap();
+        keys.extend(some);
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    let sorted = sorter.finish().unwrap();
+    {
+        let mut writer =
+            RunWriter::new(&volume, &budget, "all", &RunConfig::within(width, TAG, 64 << 10)).unwrap();
+        let mut stream = sorted.stream().unwrap();
+        assert_eq!(write_all(&mut stream, &mut writer).unwrap(), keys.len() as u64);
+        writer.finish(true).unwrap();
+    }
+    sorted.remove().unwrap();
+    let run = Run::open(&volume, &budget, "all", width, TAG).unwrap();
+    let mut prober = Prober::new(&budget, width, ProbeConfig::within(256 << 10)).unwrap();
+    let mut found = vec![false; keys.len()];
+    prober.look_up(&[&run], &keys, &mut found).unwrap();
+    assert!(found.iter().all(|&found| found));
+    let near: Vec<u64> =
+        keys.iter().map(|key| key + 1).filter(|key| keys.binary_search(key).is_err()).collect();
+    let mut found = vec![false; near.len()];
+    prober.look_up(&[&run], &near, &mut found).unwrap();
+    assert!(!found.iter().any(|&found| found));
+}
