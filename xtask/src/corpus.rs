@@ -10,8 +10,9 @@ use fathom_exec::interpreter::Interpreter;
 use fathom_lang::dve::{DveOptions, compile};
 use fathom_lang::source::SourceText;
 use fathom_model::expression::Overflow;
-use fathom_model::layout::Declared;
+use fathom_model::layout::{Declared, Possible};
 use fathom_model::system::TransitionSystem;
+use fathom_model::values::PossibleValues;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning, Unobserved, run as search};
 
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
     /// The folder with reference.tsv and models/.
     #[arg(long, default_value = "../shared/beem")]
     folder: PathBuf,
+    /// Give every variable the bits of its declared type, not of the values it can hold.
+    #[arg(long)]
+    declared: bool,
     /// Also write the table to this file, as Markdown.
     #[arg(long)]
     report: Option<PathBuf>,
@@ -72,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         if size.is_none() || !published.instance.contains(&arguments.only) || !model.exists() {
             continue;
         }
-        let row = explore(&model, published, arguments.threads)?;
+        let row = explore(&model, published, arguments)?;
         println!("{}", line(&row));
         rows.push(row);
     }
@@ -101,7 +105,7 @@ fn published(text: &str) -> anyhow::Result<Vec<Published>> {
     Ok(lines.filter(|line| !line.is_empty()).map(row).collect())
 }
 
-fn explore(model: &Path, published: Published, threads: usize) -> anyhow::Result<Row> {
+fn explore(model: &Path, published: Published, arguments: &Arguments) -> anyhow::Result<Row> {
     let bytes = std::fs::read(model).with_context(|| format!("{}", model.display()))?;
     let name = model.display().to_string();
     let source = match SourceText::from_bytes(name, bytes) {
@@ -114,7 +118,10 @@ fn explore(model: &Path, published: Published, threads: usize) -> anyhow::Result
         Ok(compiled) => compiled,
         Err(diagnostics) => bail!("{}", diagnostics.render(&source, false)),
     };
-    let system = Interpreter::new(compiled.program, &Declared);
+    let threads = arguments.threads;
+    let values = PossibleValues::of(&compiled.program);
+    let possible: &dyn Possible = if arguments.declared { &Declared } else { &values };
+    let system = Interpreter::new(compiled.program, possible);
     let budget = Budget::unlimited();
     let began = Instant::now();
     let mut table = RamTable::new(system.shape(), &budget, threads)?;
