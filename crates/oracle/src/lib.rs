@@ -10,9 +10,15 @@
 //! | [`random`] | which numbers does a seeded test draw? |
 //! | [`graph`] | how is a given digraph a system? |
 //! | [`forms`] | which digraphs are worth trying? |
+//! | [`program`] | which programs are worth trying? |
+//! | [`expressions`] | which expressions are worth trying in a random program? |
+//! | [`meaning`] | what does a program mean? |
 
 pub mod bfs;
+pub mod expressions;
 pub mod forms;
 pub mod graph;
+pub mod meaning;
+pub mod program;
 pub mod random;
 pub mod tarjan;
