@@ -16,7 +16,7 @@ use crate::mix::Mix;
 const BATCH: usize = 64;
 /// Bytes of budget for which it pays to have one more region.
 const BYTES_PER_REGION: usize = 64 * 1024;
-const REGION_BITS_MAX: u32 = 8;
+const REGION_BITS_MAX: u32 = 6;
 /// A region's product of value and multiplier must fit a word.
 const VALUE_BITS_MAX: u32 = 62;
 

@@ -5,3 +5,4 @@
 
 mod random;
 mod table;
+mod window;
