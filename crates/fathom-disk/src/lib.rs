@@ -7,6 +7,8 @@ pub mod hash;
 pub mod key;
 pub mod mix;
 pub mod prefetch;
+pub mod run;
+pub mod set;
 pub mod storage;
 pub mod table;
 pub mod window;

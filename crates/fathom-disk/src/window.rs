@@ -52,7 +52,7 @@ impl Window {
     pub fn new(bits: u32, capacity: usize, budget: &Budget) -> Result<Window, BudgetError> {
         let words = bits.div_ceil(64) as usize;
         let ways = capacity.min(WAYS);
-        let sets = if ways == 0 { 0 } else { capacity / ways };
+        let sets = capacity.checked_div(ways).unwrap_or(0);
         let bytes = sets * ways * words * 8 + if words > 1 { sets } else { 0 };
         let charge = budget.charge(WINDOW_OWNER, bytes)?;
         let store = if words == 1 {
