@@ -1,10 +1,23 @@
 //! LTL formula to Büchi automaton; direct evaluation of a formula on a lasso.
 
+mod alternating;
 pub mod atom;
+pub mod automaton;
+mod degeneralise;
 pub mod diagnostic;
 pub mod evaluate;
 pub mod formula;
+mod generalised;
+pub mod gpvw;
+mod graph;
+mod label;
 mod lexer;
+pub mod limits;
 pub mod ltl_file;
+mod normal_form;
+mod obligation;
 pub mod parser;
+mod rewrite;
+mod simulation;
+pub mod translate;
 pub mod word;
