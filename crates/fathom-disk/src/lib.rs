@@ -5,6 +5,7 @@ pub mod codec;
 pub mod error;
 pub mod hash;
 pub mod key;
+pub mod manifest;
 pub mod mix;
 pub mod prefetch;
 pub mod run;

@@ -14,13 +14,25 @@ use crate::storage::Volume;
 pub const TIER_RUNS: usize = 8;
 
 /// A set as disjoint runs in levels.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tiers {
     levels: Vec<Vec<Run>>,
+    fan: usize,
     retired: Vec<String>,
 }
 
+impl Default for Tiers {
+    fn default() -> Self {
+        Self::new(TIER_RUNS)
+    }
+}
+
 impl Tiers {
+    /// An empty set that merges `fan` runs of one level (at least 2) into one of the next.
+    pub fn new(fan: usize) -> Self {
+        Self { levels: Vec::new(), fan: fan.max(2), retired: Vec::new() }
+    }
+
     /// Adds a run, disjoint from all others, at `level` (0 for a new layer; that of the manifest on resume).
     pub fn insert(&mut self, level: usize, run: Run) {
         while self.levels.len() <= level {
@@ -31,7 +43,7 @@ impl Tiers {
 
     /// The lowest level that is due for a merge.
     pub fn due(&self) -> Option<usize> {
-        self.levels.iter().position(|runs| runs.len() >= TIER_RUNS)
+        self.levels.iter().position(|runs| runs.len() >= self.fan)
     }
 
     /// All runs with their levels, newest first.
