@@ -43,6 +43,14 @@ fn accepted(path: &Path) -> Compiled {
 }
 
 #[test]
+fn every_model_of_the_project_is_accepted() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let files = files(&folder, "dve");
+    assert!(files.len() >= 24, "{} models", files.len());
+    files.iter().for_each(|path| drop(accepted(path)));
+}
+
+#[test]
 fn every_beem_model_is_accepted() {
     let Some(folder) = corpus("models") else { return };
     let files = files(&folder, "dve");

@@ -127,6 +127,8 @@ pub(crate) struct Effect<'s> {
 /// The last line: how processes are composed.
 #[derive(Debug)]
 pub(crate) struct System<'s> {
+    pub(crate) keyword: Span,
+    /// Where `sync` stands, if it does.
     pub(crate) synchronous: Option<Span>,
     pub(crate) property: Option<Name<'s>>,
 }

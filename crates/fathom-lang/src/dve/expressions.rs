@@ -156,9 +156,6 @@ impl<'s> Parser<'s, '_> {
     fn number(&mut self) -> ExpressionKind<'s> {
         let span = self.span();
         let digits = self.word(span);
-        // Letters behind the digits were reported by the lexer.
-        let digits =
-            digits.find(|character: char| !character.is_ascii_digit()).map_or(digits, |end| &digits[..end]);
         ExpressionKind::Number(digits.parse().unwrap_or_else(|_| {
             let message = format!("the number {} is too large", quoted(digits));
             let diagnostic =

@@ -24,6 +24,8 @@ macro_rules! token_kinds {
             $($sign,)*
             Identifier,
             Number,
+            /// Characters that begin no word; reported already.
+            Unknown,
             End,
         }
 
@@ -35,6 +37,7 @@ macro_rules! token_kinds {
                     $(TokenKind::$sign => concat!("`", $sign_text, "`"),)*
                     TokenKind::Identifier => "a name",
                     TokenKind::Number => "a number",
+                    TokenKind::Unknown => "an unknown word",
                     TokenKind::End => "the end of the text",
                 }
             }
@@ -70,7 +73,7 @@ token_kinds! {
     }
 }
 
-/// The words of the text. Characters that begin no word are reported and left out.
+/// The words of the text. Characters that begin no word are reported and stand as [`TokenKind::Unknown`].
 pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
     let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, diagnostics };
     // Real models have about one token for every four bytes.
@@ -79,10 +82,8 @@ pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
         lexer.skip_blank();
         let start = lexer.at;
         let kind = lexer.word();
-        if let Some(kind) = kind {
-            tokens.push(Token { kind, span: lexer.span_from(start) });
-        }
-        if kind == Some(TokenKind::End) {
+        tokens.push(Token { kind, span: lexer.span_from(start) });
+        if kind == TokenKind::End {
             return tokens;
         }
     }
@@ -165,12 +166,12 @@ impl Lexer<'_, '_> {
         self.diagnostics.push(diagnostic.help("close it with `*/`"));
     }
 
-    /// The word at the current place; none if nothing there begins a word.
-    fn word(&mut self) -> Option<TokenKind> {
+    /// Passes the word at the current place.
+    fn word(&mut self) -> TokenKind {
         match self.peek() {
-            None => Some(TokenKind::End),
-            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => Some(self.name()),
-            Some(b'0'..=b'9') => Some(self.number()),
+            None => TokenKind::End,
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => self.name(),
+            Some(b'0'..=b'9') => self.number(),
             Some(_) => self.sign(),
         }
     }
@@ -194,17 +195,17 @@ impl Lexer<'_, '_> {
         }
         let digits_end = self.at;
         self.skip_name();
-        if self.at > digits_end {
-            let word = quoted(&self.text[start..self.at]);
-            let message = format!("{word} is neither a number nor a name");
-            let diagnostic =
-                Diagnostic::error(message).at(self.span_from(start), "a number has decimal digits only");
-            self.diagnostics.push(diagnostic.help("a name must not begin with a digit"));
+        if self.at == digits_end {
+            return TokenKind::Number;
         }
-        TokenKind::Number
+        let word = quoted(&self.text[start..self.at]);
+        let diagnostic = Diagnostic::error(format!("{word} is neither a number nor a name"));
+        let diagnostic = diagnostic.at(self.span_from(start), "numbers have decimal digits only");
+        self.diagnostics.push(diagnostic.help("a name must not begin with a digit"));
+        TokenKind::Unknown
     }
 
-    fn sign(&mut self) -> Option<TokenKind> {
+    fn sign(&mut self) -> TokenKind {
         let (kind, bytes) = match self.rest() {
             [first, second, ..] => match sign_of_two(*first, *second) {
                 Some(kind) => (Some(kind), 2),
@@ -213,32 +214,53 @@ impl Lexer<'_, '_> {
             [first] => (sign_of_one(*first), 1),
             [] => (None, 0),
         };
-        match kind {
-            Some(_) => self.at += bytes,
-            None => self.skip_unknown(),
-        }
+        let Some(kind) = kind else {
+            self.skip_unknown();
+            return TokenKind::Unknown;
+        };
+        self.at += bytes;
         kind
     }
 
-    /// Passes a stretch of characters that begin no word, and reports it once.
+    /// Passes a stretch of characters that begin no word, or a string, and reports it once.
     fn skip_unknown(&mut self) {
         let start = self.at;
+        self.at += 1;
+        let help = match self.bytes[start] {
+            quote @ (b'"' | b'\'') => {
+                self.skip_string(quote);
+                Some("DVE has no strings")
+            }
+            b'\\' => Some("a backslash is allowed only as the last character of a line"),
+            _ => None,
+        };
         let known =
             |byte: u8| byte.is_ascii_graphic() && !b"@#$`'\"\\".contains(&byte) || byte.is_ascii_whitespace();
-        self.at += 1;
         while self.peek().is_some_and(|byte| !known(byte)) {
             self.at += 1;
         }
-        let word = quoted(&self.text[start..self.at].escape_debug().to_string());
-        let help = match self.bytes[start] {
-            b'\\' => Some("a backslash is allowed only as the last character of a line"),
-            b'"' | b'\'' => Some("DVE has no strings"),
-            _ => None,
-        };
+        let word = quoted(&printable(&self.text[start..self.at]));
         let diagnostic =
             Diagnostic::error(format!("{word} is not part of DVE")).at(self.span_from(start), "");
         self.diagnostics.push(diagnostic.help_if(help.map(str::to_owned)));
     }
+
+    /// Passes the rest of a string, if it ends on its line.
+    fn skip_string(&mut self, quote: u8) {
+        let end = self.rest().iter().position(|&byte| byte == quote || byte == b'\n');
+        if let Some(end) = end.filter(|&end| self.rest()[end] == quote) {
+            self.at += end + 1;
+        }
+    }
+}
+
+/// The text with control characters as escapes, cut to what a message can show.
+fn printable(text: &str) -> String {
+    let shown = text.chars().take(80).map(|character| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    });
+    shown.collect()
 }
 
 fn sign_of_two(first: u8, second: u8) -> Option<TokenKind> {
@@ -349,12 +371,13 @@ mod tests {
     #[test]
     fn what_is_not_a_word_is_reported_once_per_stretch() {
         assert_eq!(first_error("a @@@ b"), "`@@@` is not part of DVE");
-        assert_eq!(first_error("a \0 b"), "`\\0` is not part of DVE");
+        assert_eq!(first_error("a \0 b"), "`\\u{0}` is not part of DVE");
         assert_eq!(first_error("a \u{e4}\u{f6} b"), "`\u{e4}\u{f6}` is not part of DVE");
         assert_eq!(first_error("a /* b"), "this comment is never closed");
+        assert_eq!(first_error("\"F(a) b\" 'c"), "`\"F(a) b\"` is not part of DVE");
         assert_eq!(first_error("0x10"), "`0x10` is neither a number nor a name");
         let mut diagnostics = Diagnostics::default();
-        assert_eq!(lex(&"@ ".repeat(100_000), &mut diagnostics).len(), 1);
+        assert_eq!(lex(&"@ ".repeat(100_000), &mut diagnostics).len(), 100_001);
         assert_eq!(diagnostics.error_count(), 100_000);
     }
 }

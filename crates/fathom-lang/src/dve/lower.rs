@@ -25,7 +25,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 
 /// How many nodes (statements and parts of expressions) a program may have: pairs of senders and receivers multiply, and a
 /// small text must not fill the memory.
-const PROGRAM_NODES_MAX: usize = 8_000_000;
+const PROGRAM_NODES_MAX: usize = 4_000_000;
 /// How many assertions are labels of their own: half of what a program may have, the rest is for the user's questions.
 const ASSERTIONS_MAX: usize = 31;
 
@@ -65,8 +65,8 @@ pub(crate) fn lower(
     lowering.labels();
     let Lowering { program, usage, diagnostics, .. } = lowering;
     if program.processes.is_empty() && diagnostics.error_count() == 0 {
-        diagnostics
-            .push(Diagnostic::error("the model has no process").help("a system needs at least one process"));
+        let diagnostic = Diagnostic::error("the system has no process").at(system.keyword, "");
+        diagnostics.push(diagnostic.help("a system needs at least one process beside its property"));
     }
     if diagnostics.error_count() == 0 {
         lint::lint(model, symbols, program, usage, diagnostics);

@@ -101,9 +101,11 @@ impl<'s, 'd> Parser<'s, 'd> {
 
     /// Reports that something else was wanted at the current word.
     pub(crate) fn unexpected(&mut self, wanted: &str) -> Malformed {
-        let found = self.found();
-        let diagnostic = Diagnostic::error(format!("expected {wanted}, found {found}"));
-        let diagnostic = diagnostic.at(self.span(), format!("expected {wanted}")).help_if(self.hint(wanted));
+        if self.kind() == TokenKind::Unknown {
+            return Malformed;
+        }
+        let diagnostic = Diagnostic::error(format!("expected {wanted}, found {}", self.found()));
+        let diagnostic = diagnostic.at(self.span(), "").help_if(self.hint(wanted));
         self.diagnostics.push(diagnostic);
         Malformed
     }
@@ -129,14 +131,13 @@ impl<'s, 'd> Parser<'s, 'd> {
         if self.kind() == kind {
             return Ok(self.advance());
         }
-        if kind != TokenKind::Semicolon || self.hint("").is_some() {
+        if kind != TokenKind::Semicolon || self.kind() == TokenKind::Unknown || self.hint("").is_some() {
             return Err(self.unexpected(kind.text()));
         }
         // A forgotten semicolon is missed behind the last word, not at the next one, which may be lines away.
         let end = self.previous_span().end;
         let diagnostic = Diagnostic::error(format!("expected `;`, found {}", self.found()))
-            .at(Span::new(end, end), "expected `;` here")
-            .see(self.span(), "unexpected");
+            .at(Span::new(end, end), "expected `;` here");
         self.diagnostics.push(diagnostic);
         Err(Malformed)
     }
@@ -235,12 +236,48 @@ impl<'s, 'd> Parser<'s, 'd> {
         };
         let diagnostic = Diagnostic::error(format!("{what} not supported")).at(span, "").help(help);
         self.diagnostics.push(diagnostic);
+        if matches!(self.word(span), "for" | "expression") {
+            self.skip_block();
+            return Ok(());
+        }
         if self.kind() == TokenKind::Process { Ok(()) } else { Err(Malformed) }
+    }
+
+    /// How many braces were opened and not closed since the word of that number.
+    pub(crate) fn open_braces(&self, before: usize) -> i64 {
+        let passed = self.tokens[before..self.at].iter();
+        passed.fold(0, |depth, token| match token.kind {
+            TokenKind::OpenBrace => depth + 1,
+            TokenKind::CloseBrace => depth - 1,
+            _ => depth,
+        })
+    }
+
+    /// Passes everything up to the `}` that closes the next `{`.
+    fn skip_block(&mut self) {
+        let mut depth = 0;
+        while self.kind() != TokenKind::End {
+            match self.kind() {
+                TokenKind::OpenBrace => depth += 1,
+                TokenKind::CloseBrace => depth -= 1,
+                _ => {}
+            }
+            let closed = self.kind() == TokenKind::CloseBrace && depth <= 0;
+            self.advance();
+            if closed {
+                return;
+            }
+        }
     }
 
     /// Skips to where an item of the model can begin. At least one word is passed since `before`.
     fn skip_to_item(&mut self, before: usize) {
-        let mut depth = 0;
+        let mut depth = self.open_braces(before);
+        // A declaration ends with a semicolon, anything else may end with a brace.
+        let is_declaration = matches!(
+            self.tokens[before].kind,
+            TokenKind::Const | TokenKind::Byte | TokenKind::Int | TokenKind::Channel
+        );
         loop {
             let moved = self.at > before;
             match self.kind() {
@@ -252,12 +289,12 @@ impl<'s, 'd> Parser<'s, 'd> {
                     return;
                 }
                 TokenKind::OpenBrace => depth += 1,
-                TokenKind::CloseBrace if depth > 1 => depth -= 1,
+                TokenKind::CloseBrace if depth > 1 || is_declaration => depth -= 1,
                 TokenKind::CloseBrace => {
                     self.advance();
                     return;
                 }
-                TokenKind::Semicolon if depth == 0 => {
+                TokenKind::Semicolon if depth <= 0 => {
                     self.advance();
                     return;
                 }
@@ -352,7 +389,7 @@ impl<'s, 'd> Parser<'s, 'd> {
     }
 
     fn system(&mut self) -> Parsed<System<'s>> {
-        self.expect(TokenKind::System)?;
+        let keyword = self.expect(TokenKind::System)?;
         let synchronous = match self.kind() {
             TokenKind::Async => {
                 self.advance();
@@ -366,7 +403,7 @@ impl<'s, 'd> Parser<'s, 'd> {
         } else {
             None
         };
-        let system = System { synchronous, property };
+        let system = System { keyword, synchronous, property };
         // The line is understood even without its semicolon: no follow-up errors.
         let _ = self.expect(TokenKind::Semicolon);
         Ok(system)

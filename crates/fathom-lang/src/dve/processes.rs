@@ -30,7 +30,7 @@ impl<'s> Parser<'s, '_> {
             let diagnostic =
                 Diagnostic::error("process parameters and instances are not supported").at(self.span(), "");
             self.diagnostics.push(diagnostic.help("write one process for each instance"));
-            return Err(Malformed);
+            self.skip_parameters()?;
         }
         self.expect(TokenKind::OpenBrace)?;
         let mut process = Process {
@@ -45,6 +45,19 @@ impl<'s> Parser<'s, '_> {
         };
         self.process_body(&mut process);
         Ok(process)
+    }
+
+    /// Passes the parameters of a process; an error unless its body follows.
+    fn skip_parameters(&mut self) -> Parsed<()> {
+        loop {
+            match self.kind() {
+                TokenKind::OpenBrace => return Ok(()),
+                TokenKind::Semicolon | TokenKind::End | TokenKind::Process | TokenKind::System => {
+                    return Err(Malformed);
+                }
+                _ => self.advance(),
+            };
+        }
     }
 
     /// The braces of a transition.
@@ -254,21 +267,29 @@ impl<'s> Parser<'s, '_> {
         let mut source = None;
         loop {
             let before = self.at;
-            match self.transition(&mut source) {
-                Ok(transition) => out.push(transition),
-                Err(Malformed) => self.skip_transition(before)?,
+            let well_formed = match self.transition(&mut source) {
+                Ok(transition) => {
+                    out.push(transition);
+                    true
+                }
+                Err(Malformed) => {
+                    self.skip_transition(before)?;
+                    false
+                }
+            };
+            if self.eat(TokenKind::Comma) {
+                continue;
             }
             let next_follows = self.kind() == TokenKind::Arrow
                 || self.kind() == TokenKind::Identifier && self.next_kind() == TokenKind::Arrow;
-            if self.eat(TokenKind::Comma) {
-                continue;
-            } else if next_follows {
+            if !next_follows {
+                self.expect(TokenKind::Semicolon)?;
+                return Ok(());
+            }
+            if well_formed {
                 let end = self.previous_span().end;
                 let diagnostic = Diagnostic::error("expected `,` between transitions");
                 self.diagnostics.push(diagnostic.at(Span::new(end, end), "expected `,` here"));
-            } else {
-                self.expect(TokenKind::Semicolon)?;
-                return Ok(());
             }
         }
     }
@@ -293,15 +314,16 @@ impl<'s> Parser<'s, '_> {
         Ok(Transition { span: start.to(self.previous_span()), ..transition })
     }
 
-    /// Skips a malformed transition, to the `,` or `;` behind it; an error if the list ends without one.
+    fn begins_transition(&self) -> bool {
+        let kinds = [TokenKind::Identifier, TokenKind::Arrow, TokenKind::Identifier, TokenKind::OpenBrace];
+        let words = self.tokens[self.at..].iter().map(|token| token.kind);
+        words.take(kinds.len()).eq(kinds)
+    }
+
+    /// Skips a malformed transition, to the `,` or `;` behind it or to the next transition; an error if there is neither.
     fn skip_transition(&mut self, before: usize) -> Parsed<()> {
-        // The error may lie inside the braces of the transition: count those passed already.
-        let passed = self.tokens[before..self.at].iter();
-        let mut depth = passed.fold(0i64, |depth, token| match token.kind {
-            TokenKind::OpenBrace => depth + 1,
-            TokenKind::CloseBrace => depth - 1,
-            _ => depth,
-        });
+        // The error may lie inside the braces of the transition.
+        let mut depth = self.open_braces(before);
         loop {
             match self.kind() {
                 TokenKind::End
@@ -315,15 +337,8 @@ impl<'s> Parser<'s, '_> {
                 TokenKind::OpenBrace => depth += 1,
                 TokenKind::CloseBrace if depth <= 0 => return Err(Malformed),
                 TokenKind::CloseBrace => depth -= 1,
-                // Behind a transition's closing brace the next one may follow without its comma.
-                TokenKind::Identifier
-                    if depth == 0
-                        && self.at > before
-                        && self.next_kind() == TokenKind::Arrow
-                        && self.tokens[self.at - 1].kind == TokenKind::CloseBrace =>
-                {
-                    return Ok(());
-                }
+                // `a -> b {` begins a transition wherever it stands: a brace or a comma before it was forgotten.
+                TokenKind::Identifier if self.at > before && self.begins_transition() => return Ok(()),
                 _ => {}
             }
             self.advance();
@@ -332,7 +347,7 @@ impl<'s> Parser<'s, '_> {
 
     /// Skips to where a section of a process can begin or the process ends; passes a word if nothing was since `before`.
     fn skip_in_process(&mut self, before: usize) {
-        let mut depth = 0;
+        let mut depth = self.open_braces(before).max(0);
         loop {
             let moved = self.at > before;
             match self.kind() {

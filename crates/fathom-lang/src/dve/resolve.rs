@@ -242,8 +242,8 @@ impl Resolver<'_> {
             return value;
         }
         let base = variable.base.text();
-        let diagnostic = Diagnostic::error(format!("the initial value {value} is not a `{base}`"));
-        let diagnostic = diagnostic.at(tree.span, format!("a `{base}` is {} to {}", domain.low, domain.high));
+        let diagnostic = Diagnostic::error(format!("the initial value {value} does not fit `{base}`"));
+        let diagnostic = diagnostic.at(tree.span, format!("`{base}` is {} to {}", domain.low, domain.high));
         self.diagnostics.push(diagnostic.see(variable.name.span, "declared here"));
         domain.low
     }
@@ -259,8 +259,8 @@ impl Resolver<'_> {
         let domain = tree.base.domain();
         if !domain.contains(*value) {
             let (name, base) = (quoted(tree.name.text), tree.base.text());
-            let message = format!("the value {value} given for {name} is not a `{base}`");
-            let label = format!("a `{base}` is {} to {}", domain.low, domain.high);
+            let message = format!("the value {value} given for {name} does not fit `{base}`");
+            let label = format!("`{base}` is {} to {}", domain.low, domain.high);
             self.diagnostics.push(Diagnostic::error(message).at(tree.name.span, label));
             return written;
         }

@@ -129,12 +129,13 @@ impl<'a> Checker<'a> {
         if let Some(value) = fold::known(&expression) {
             return Some(value);
         }
-        let diagnostic = match first_read(&expression) {
-            Some(span) => {
-                Diagnostic::error(format!("{what} must be constant")).at(span, "this is known only in a run")
-            }
-            None => Diagnostic::error(format!("{what} has no value")).at(tree.span, "this operation faults"),
-        };
+        let diagnostic =
+            match first_read(&expression) {
+                Some(span) => Diagnostic::error(format!("{what} must be constant"))
+                    .at(span, "this is known only in a run"),
+                None => Diagnostic::error(format!("{what} cannot be computed"))
+                    .at(tree.span, "this operation faults"),
+            };
         self.diagnostics.push(diagnostic);
         None
     }
