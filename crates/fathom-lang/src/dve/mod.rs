@@ -71,7 +71,7 @@ pub fn expression(symbols: &Symbols, source: &SourceText) -> Result<Expression, 
     let mut diagnostics = Diagnostics::default();
     let tree = parser::parse_expression(source.text(), &mut diagnostics);
     let mut usage = Usage::default();
-    let mut checker = Checker::new(symbols, None, true, &mut usage, &mut diagnostics);
+    let mut checker = Checker::outside(symbols, &mut usage, &mut diagnostics);
     let expression = tree.and_then(|tree| checker.expression(&tree));
     match expression {
         Some(expression) if diagnostics.error_count() == 0 => Ok(expression),

@@ -222,8 +222,10 @@ impl Resolver<'_> {
             (Some(Initial::Many(_, span)), None) => {
                 let diagnostic = Diagnostic::error("a single variable begins with one value, not a list");
                 let diagnostic = diagnostic.at(*span, "").see(tree.name.span, "this is not an array");
-                self.diagnostics
-                    .push(diagnostic.help(format!("an array is declared `{}[n]`", tree.name.text)));
+                self.diagnostics.push(
+                    diagnostic
+                        .help(format!("an array is declared {}", quoted(&format!("{}[n]", tree.name.text)))),
+                );
             }
         }
         values.resize(elements, 0);
@@ -316,7 +318,10 @@ impl Resolver<'_> {
     fn capacity(&mut self, channel: &ast::Channel<'_>, tree: &ast::Expression<'_>) -> u32 {
         if channel.fields.is_none() {
             let diagnostic = Diagnostic::error("a channel with a buffer needs the types of its messages");
-            let help = format!("write `channel {{int}} {}[n]`, or leave the size out", channel.name.text);
+            let help = format!(
+                "write {}, or leave the size out",
+                quoted(&format!("channel {{int}} {}[n]", channel.name.text))
+            );
             self.diagnostics.push(diagnostic.at(channel.name.span.to(tree.span), "").help(help));
         }
         let Some(capacity) = self.checker(None).constant(tree, "the size of a channel's buffer") else {
@@ -400,7 +405,7 @@ impl Resolver<'_> {
         let Some(initial) = tree.initial else {
             let diagnostic =
                 Diagnostic::error(format!("process {} has no initial state", quoted(tree.name.text)));
-            let help = format!("for example `init {};`", tree.states[0].text);
+            let help = format!("for example {}", quoted(&format!("init {};", tree.states[0].text)));
             self.diagnostics.push(diagnostic.at(tree.name.span, "`init` is missing").help(help));
             return 0;
         };

@@ -61,6 +61,8 @@ pub(crate) struct Checker<'a> {
     process: Option<usize>,
     /// Whether `P->x` is allowed.
     foreign: bool,
+    /// Whether the expression stands in the model's text, so that a message may point at a declaration.
+    in_model: bool,
     pub(crate) usage: &'a mut Usage,
     pub(crate) diagnostics: &'a mut Diagnostics,
 }
@@ -73,7 +75,21 @@ impl<'a> Checker<'a> {
         usage: &'a mut Usage,
         diagnostics: &'a mut Diagnostics,
     ) -> Checker<'a> {
-        Checker { symbols, process, foreign, usage, diagnostics }
+        Checker { symbols, process, foreign, in_model: true, usage, diagnostics }
+    }
+
+    /// The scope of an expression that comes from outside of the model's text.
+    pub(crate) fn outside(
+        symbols: &'a Symbols,
+        usage: &'a mut Usage,
+        diagnostics: &'a mut Diagnostics,
+    ) -> Checker<'a> {
+        Checker { symbols, process: None, foreign: true, in_model: false, usage, diagnostics }
+    }
+
+    /// Points at a declaration, if it is in the same text.
+    fn see(&self, diagnostic: Diagnostic, declaration: Span, text: impl Into<String>) -> Diagnostic {
+        if self.in_model { diagnostic.see(declaration, text) } else { diagnostic }
     }
 
     /// The meaning of an expression; none after an error.
@@ -157,7 +173,7 @@ impl<'a> Checker<'a> {
         if variable.constant {
             let message = format!("the constant {} cannot change", quoted(name.text));
             let diagnostic = Diagnostic::error(message).at(name.span, "assigned here");
-            self.diagnostics.push(diagnostic.see(variable.span, "declared `const` here"));
+            self.report(self.see(diagnostic, variable.span, "declared `const` here"));
             return None;
         }
         let span = tree.span;
@@ -172,7 +188,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn error(&mut self, diagnostic: Diagnostic) {
+    fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
@@ -192,17 +208,17 @@ impl<'a> Checker<'a> {
             Some(&Symbol::Channel(channel)) => {
                 let diagnostic =
                     Diagnostic::error(format!("{} is a channel, not a variable", quoted(name.text)));
-                let diagnostic =
-                    diagnostic.at(name.span, "").see(symbols.channels[channel].span, "declared here");
-                self.error(diagnostic);
+                let declaration = symbols.channels[channel].span;
+                self.report(self.see(diagnostic.at(name.span, ""), declaration, "declared here"));
                 None
             }
             Some(&Symbol::Process(process)) => {
                 let diagnostic =
                     Diagnostic::error(format!("{} is a process, not a variable", quoted(name.text)));
-                let diagnostic =
-                    diagnostic.at(name.span, "").see(symbols.processes[process].span, "declared here");
-                self.error(diagnostic.help(format!("whether it is in state s is written `{}.s`", name.text)));
+                let declaration = symbols.processes[process].span;
+                let diagnostic = self.see(diagnostic.at(name.span, ""), declaration, "declared here");
+                let written = quoted(&format!("{}.s", name.text));
+                self.report(diagnostic.help(format!("whether it is in state s is written {written}")));
                 None
             }
             None => {
@@ -218,8 +234,11 @@ impl<'a> Checker<'a> {
         if own.is_some_and(|own| own.states.contains_key(name.text)) {
             let own = own.map_or("P", |own| &*own.name);
             let diagnostic = Diagnostic::error(format!("{} is a state, not a variable", quoted(name.text)));
-            let help = format!("whether the process is in it is written `{own}.{}`", name.text);
-            self.error(diagnostic.at(name.span, "").help(help));
+            let help = format!(
+                "whether the process is in it is written {}",
+                quoted(&format!("{own}.{}", name.text))
+            );
+            self.report(diagnostic.at(name.span, "").help(help));
             return;
         }
         let owner = symbols.processes.iter().take_while(|_| self.usage.may_suggest());
@@ -234,10 +253,11 @@ impl<'a> Checker<'a> {
             diagnostic =
                 diagnostic.note(format!("process {} has a variable of this name", quoted(&owner.name)));
             if self.foreign {
-                diagnostic = diagnostic.help(format!("write `{}->{}`", owner.name, name.text));
+                diagnostic =
+                    diagnostic.help(format!("write {}", quoted(&format!("{}->{}", owner.name, name.text))));
             }
         }
-        self.error(diagnostic.help_if(help));
+        self.report(diagnostic.help_if(help));
     }
 
     fn process(&mut self, name: Name<'_>) -> Option<usize> {
@@ -246,14 +266,14 @@ impl<'a> Checker<'a> {
             Some(&Symbol::Process(process)) => Some(process),
             Some(_) => {
                 let diagnostic = Diagnostic::error(format!("{} is not a process", quoted(name.text)));
-                self.error(diagnostic.at(name.span, "a process's name is needed here"));
+                self.report(diagnostic.at(name.span, "a process's name is needed here"));
                 None
             }
             None => {
                 let help =
                     self.usage.suggest(name.text, symbols.processes.iter().map(|process| &*process.name));
                 let diagnostic = Diagnostic::error(format!("unknown process {}", quoted(name.text)));
-                self.error(diagnostic.at(name.span, "no process has this name").help_if(help));
+                self.report(diagnostic.at(name.span, "no process has this name").help_if(help));
                 None
             }
         }
@@ -265,15 +285,18 @@ impl<'a> Checker<'a> {
         let Some(&code) = process.states.get(state.text) else {
             let message = format!("process {} has no state {}", quoted(name.text), quoted(state.text));
             let help = match process.variables.contains_key(state.text) {
-                true => Some(format!("its variable is written `{}->{}`", name.text, state.text)),
+                true => Some(format!(
+                    "its variable is written {}",
+                    quoted(&format!("{}->{}", name.text, state.text))
+                )),
                 false => self.usage.suggest(state.text, process.states.keys().map(|state| &**state)),
             };
-            self.error(Diagnostic::error(message).at(state.span, "no such state").help_if(help));
+            self.report(Diagnostic::error(message).at(state.span, "no such state").help_if(help));
             return None;
         };
         let Some(location) = process.location else {
             let message = format!("the state of the property process {} cannot be read", quoted(name.text));
-            self.error(
+            self.report(
                 Diagnostic::error(message).at(span, "the property watches the system and is no part of it"),
             );
             return None;
@@ -288,7 +311,7 @@ impl<'a> Checker<'a> {
         if !self.foreign {
             let diagnostic = Diagnostic::error("a process cannot read the variables of another one");
             let diagnostic = diagnostic.at(name.span.to(variable.span), "only a property process may");
-            self.error(
+            self.report(
                 diagnostic.help(format!("declare {} before the first process", quoted(variable.text))),
             );
             return None;
@@ -300,10 +323,13 @@ impl<'a> Checker<'a> {
         }
         let message = format!("process {} has no variable {}", quoted(name.text), quoted(variable.text));
         let help = match process.states.contains_key(variable.text) {
-            true => Some(format!("whether it is in that state is written `{}.{}`", name.text, variable.text)),
+            true => Some(format!(
+                "whether it is in that state is written {}",
+                quoted(&format!("{}.{}", name.text, variable.text))
+            )),
             false => self.usage.suggest(variable.text, process.variables.keys().map(|name| &**name)),
         };
-        self.error(Diagnostic::error(message).at(variable.span, "no such variable").help_if(help));
+        self.report(Diagnostic::error(message).at(variable.span, "no such variable").help_if(help));
         None
     }
 
@@ -315,9 +341,10 @@ impl<'a> Checker<'a> {
             Meaning::Array(..) => {
                 let diagnostic =
                     Diagnostic::error(format!("{} is an array, not a single value", quoted(name.text)));
-                let diagnostic =
-                    diagnostic.at(span, "an index is missing").see(variable.span, "declared here");
-                self.error(diagnostic.help(format!("write `{}[i]` for one of its elements", name.text)));
+                let diagnostic = diagnostic.at(span, "an index is missing");
+                let diagnostic = self.see(diagnostic, variable.span, "declared here");
+                let written = quoted(&format!("{}[i]", name.text));
+                self.report(diagnostic.help(format!("write {written} for one of its elements")));
                 None
             }
         }
@@ -333,16 +360,16 @@ impl<'a> Checker<'a> {
         let variable = &self.symbols.variables[symbol];
         let Meaning::Array(id, length) = variable.meaning else {
             let diagnostic = Diagnostic::error(format!("{} is not an array", quoted(name.text)));
-            let diagnostic = diagnostic.at(span, "it has no elements").see(variable.span, "declared here");
-            self.error(diagnostic);
+            let diagnostic = diagnostic.at(span, "it has no elements");
+            self.report(self.see(diagnostic, variable.span, "declared here"));
             return None;
         };
         if let Some(value) = fold::known(&index).filter(|value| !(0..i64::from(length)).contains(value)) {
             let message =
                 format!("{} has no element {value}: evaluating this always faults", quoted(name.text));
             let diagnostic = Diagnostic::warning(message).at(span, "");
-            self.diagnostics
-                .push(diagnostic.see(variable.span, format!("its elements are 0 to {}", length - 1)));
+            let elements = format!("its elements are 0 to {}", length - 1);
+            self.report(self.see(diagnostic, variable.span, elements));
         }
         Some(Expression::element(id, index, span))
     }
