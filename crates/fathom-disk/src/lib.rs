@@ -3,6 +3,7 @@
 pub mod budget;
 pub mod codec;
 pub mod error;
+pub mod filter;
 pub mod hash;
 pub mod key;
 pub mod manifest;

@@ -3,6 +3,7 @@
 // Test code throughout, helpers included: a failure should stop the test.
 #![allow(clippy::unwrap_used)]
 
+mod filter;
 mod random;
 mod table;
 mod window;
