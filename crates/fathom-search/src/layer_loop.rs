@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use fathom_disk::budget::{Budget, Charge};
 use fathom_model::record::{Checksum, RecordBuffer, Records};
-use fathom_model::steps::{Columns, Steps};
+use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::error::SearchError;
@@ -160,6 +160,8 @@ pub struct Outcome {
     pub faults: u64,
     /// States among them whose labels faulted.
     pub label_faults: u64,
+    /// Labels that were true in some expanded state, if the conditions read labels.
+    pub labels_seen: Labels,
     /// Over the expanded states.
     pub checksum: Checksum,
     /// The most layers any step leads back, plus one, if the policy knows; 0 if there is no step back or within a layer.
@@ -183,6 +185,8 @@ pub enum Ending {
     Depth,
     /// The observer said so.
     Stopped,
+    /// The data budget is used up. What is known is of the states expanded so far.
+    Budget,
 }
 
 /// Where the time went, over all threads.
@@ -201,7 +205,8 @@ pub struct Cost {
 /// Sets of taken actions larger than this are not kept.
 const COVERAGE_ACTIONS_MAX: u32 = 1 << 24;
 
-/// Searches breadth-first from the initial states. On an error of the machine, what the policy has committed stays.
+/// Searches breadth-first from the initial states. A budget that is used up is an ending; on any other error of the machine, what the policy
+/// has committed stays.
 pub fn run<P: LayerPolicy>(
     system: &dyn TransitionSystem,
     policy: &mut P,
@@ -210,25 +215,10 @@ pub fn run<P: LayerPolicy>(
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
     let mut search = Search::new(system, budget, settings, observer, policy)?;
-    search.start(policy)?;
-    search.close(policy)?;
-    loop {
-        let layer = search.layer();
-        let frontier = search.outcome.layers[layer as usize];
-        if frontier == 0 {
-            search.outcome.layers.pop();
-            return Ok(search.finish(Ending::Complete));
-        }
-        if settings.max_depth.is_some_and(|depth| layer > depth) {
-            return Ok(search.finish(Ending::Depth));
-        }
-        if search.expand_layer(&*policy, frontier)? {
-            return Ok(search.finish(Ending::Stopped));
-        }
-        if settings.stop_at_first && search.outcome.findings.any() {
-            return Ok(search.finish(Ending::Found));
-        }
-        search.close(policy)?;
+    match search.layers(policy) {
+        Ok(ending) => Ok(search.finish(ending)),
+        Err(SearchError::Budget(_)) => Ok(search.finish(Ending::Budget)),
+        Err(error) => Err(error),
     }
 }
 
@@ -262,6 +252,7 @@ struct Tally {
     deadlocks: u64,
     faults: u64,
     label_faults: u64,
+    labels_seen: Labels,
     checksum: Checksum,
     findings: Findings,
     actions_taken: Vec<u64>,
@@ -300,6 +291,7 @@ impl<'a, W: Send> Search<'a, W> {
             deadlocks: 0,
             faults: 0,
             label_faults: 0,
+            labels_seen: Labels::default(),
             checksum: Checksum::default(),
             locality: Some(0),
             findings: Findings::new(settings.conditions.len()),
@@ -308,6 +300,30 @@ impl<'a, W: Send> Search<'a, W> {
         };
         let sizes = budget.charge("layer sizes", 0)?;
         Ok(Search { system, budget, settings, observer, workers, desks, sizes, outcome })
+    }
+
+    /// Expands layer after layer; says why it ended.
+    fn layers<P: LayerPolicy<Worker = W>>(&mut self, policy: &mut P) -> Result<Ending, SearchError> {
+        self.start(policy)?;
+        self.close(policy)?;
+        loop {
+            let layer = self.layer();
+            let frontier = self.outcome.layers[layer as usize];
+            if frontier == 0 {
+                self.outcome.layers.pop();
+                return Ok(Ending::Complete);
+            }
+            if self.settings.max_depth.is_some_and(|depth| layer > depth) {
+                return Ok(Ending::Depth);
+            }
+            if self.expand_layer(&*policy, frontier)? {
+                return Ok(Ending::Stopped);
+            }
+            if self.settings.stop_at_first && self.outcome.findings.any() {
+                return Ok(Ending::Found);
+            }
+            self.close(policy)?;
+        }
     }
 
     /// The layer that was closed last.
@@ -534,8 +550,11 @@ impl Tally {
             }
         }
         if steps.columns().labels {
-            self.label_faults +=
-                (0..sources.len()).filter(|source| steps.labels(*source).faulted()).count() as u64;
+            for source in 0..sources.len() {
+                let labels = steps.labels(source);
+                self.label_faults += u64::from(labels.faulted());
+                self.labels_seen.0 |= labels.0;
+            }
         }
         if !self.actions_taken.is_empty() {
             for step in 0..steps.step_count() {
@@ -553,6 +572,7 @@ fn collect(outcome: &mut Outcome, tally: &mut Tally) {
     outcome.deadlocks += std::mem::take(&mut tally.deadlocks);
     outcome.faults += std::mem::take(&mut tally.faults);
     outcome.label_faults += std::mem::take(&mut tally.label_faults);
+    outcome.labels_seen.0 |= tally.labels_seen.0;
     outcome.checksum.merge(std::mem::take(&mut tally.checksum));
     let conditions = tally.findings.0.len();
     outcome.findings.merge(std::mem::replace(&mut tally.findings, Findings::new(conditions)));

@@ -89,6 +89,7 @@ fn compare_counts(outcome: &Outcome, judge: &Explored) {
         outcome.label_faults as usize,
         judge.states.iter().filter(|state| state.labels.faulted()).count()
     );
+    assert_eq!(outcome.labels_seen.0, judge.states.iter().fold(0, |seen, state| seen | state.labels.0));
     assert_eq!(outcome.checksum, judge.checksum());
     if let Some(locality) = outcome.locality {
         assert_eq!(locality as usize, judge.locality().unwrap_or(0));
