@@ -149,11 +149,14 @@ impl Interpreter {
         let mut base = vec![0; self.layout.words()];
         let mut scratch = Scratch::default();
         for (variable, field) in self.program.variables.iter().zip(&self.layout.fields) {
-            for (index, value) in variable.initial.iter().enumerate() {
-                field.write(&mut base, index as u32, *value);
+            scratch.values.extend(&variable.initial);
+            // An initial value that every start overwrites may have no code.
+            for (index, value) in
+                (0..).zip(&variable.initial).filter(|(_, value)| field.domain.contains(**value))
+            {
+                field.write(&mut base, index, *value);
             }
         }
-        self.unpack(&base, &mut scratch.values);
         for (number, start) in self.program.starts.iter().enumerate() {
             match execute::run(self, &start.body, &base, &mut scratch) {
                 Ok(()) => {

@@ -1,7 +1,7 @@
 //! What may an expression be worth where each variable has a set of values, and which of them make a condition true?
 
-use crate::expression::{BinaryOperator, Domain, Expression, ExpressionKind, Overflow, UnaryOperator};
-use crate::program::{Program, Statement, VariableId};
+use crate::expression::{BinaryOperator, Expression, ExpressionKind, Overflow, UnaryOperator};
+use crate::program::{Assignment, Composition, Program, Statement, VariableId};
 
 use super::set::ValueSet;
 
@@ -181,46 +181,81 @@ impl Environment<'_> {
         }
     }
 
-    /// Runs a statement; false if it can only fault. Notes what it assigned.
-    pub(super) fn run(&mut self, statement: &Statement, assigned: &mut Vec<VariableId>) -> bool {
-        match statement {
-            Statement::Move { process, to } => {
-                let variable = self.program.process(*process).variable;
-                self.sets[variable.index()] = ValueSet::one(i64::from(*to));
-                true
-            }
-            Statement::Assign(assignments) => {
-                let mut stores = Vec::with_capacity(assignments.len());
-                for assignment in assignments {
-                    let variable = assignment.place.variable;
-                    if assignment
-                        .place
-                        .index
-                        .as_ref()
-                        .is_some_and(|index| self.index(variable, index).is_none())
-                    {
-                        return false;
-                    }
-                    let domain: Domain = self.program.variable(variable).domain;
-                    let value = self.evaluate(&assignment.value).converted(self.overflow(), domain);
-                    if value.is_none() {
-                        return false;
-                    }
-                    stores.push((variable, assignment.place.index.is_some(), value));
-                }
-                for (variable, element, value) in stores {
-                    let set = &mut self.sets[variable.index()];
-                    if element {
-                        set.join(&value);
-                    } else {
-                        *set = value;
-                    }
-                    assigned.push(variable);
-                }
-                true
+    /// All sets, as if they had just been stored.
+    pub(super) fn everything(&self) -> impl Iterator<Item = Store> {
+        let store = |(number, values): (u32, &ValueSet)| Store {
+            variable: VariableId(number),
+            element: false,
+            values: values.clone(),
+        };
+        (0..).zip(&self.sets).map(store)
+    }
+
+    /// Runs the body of an action; false if it can only fault. Notes what it stored, also on the way to a fault.
+    pub(super) fn run_action(&mut self, body: &[Statement], stored: &mut Vec<Store>) -> bool {
+        match self.program.composition {
+            Composition::Asynchronous => self.run_in_order(body, stored),
+            Composition::Synchronous => {
+                let runs = body.iter().all(|statement| self.prepare(statement, stored));
+                self.store(stored);
+                runs
             }
         }
     }
+
+    /// Runs statements one after the other; false if they can only fault. Notes what they stored, also on the way to a fault.
+    pub(super) fn run_in_order(&mut self, body: &[Statement], stored: &mut Vec<Store>) -> bool {
+        body.iter().all(|statement| {
+            let before = stored.len();
+            let runs = self.prepare(statement, stored);
+            self.store(&stored[before..]);
+            runs
+        })
+    }
+
+    /// Adds what a statement stores; false if it can only fault.
+    fn prepare(&self, statement: &Statement, stored: &mut Vec<Store>) -> bool {
+        let assignments = match statement {
+            Statement::Move { process, to } => {
+                let variable = self.program.process(*process).variable;
+                stored.push(Store { variable, element: false, values: ValueSet::one(i64::from(*to)) });
+                return true;
+            }
+            Statement::Assign(assignments) => assignments,
+        };
+        for Assignment { place, value, .. } in assignments {
+            let variable = place.variable;
+            if place.index.as_ref().is_some_and(|index| self.index(variable, index).is_none()) {
+                return false;
+            }
+            let domain = self.program.variable(variable).domain;
+            let values = self.evaluate(value).converted(self.overflow(), domain);
+            if values.is_none() {
+                return false;
+            }
+            stored.push(Store { variable, element: place.index.is_some(), values });
+        }
+        true
+    }
+
+    fn store(&mut self, stores: &[Store]) {
+        for Store { variable, element, values } in stores {
+            let set = &mut self.sets[variable.index()];
+            if *element {
+                set.join(values);
+            } else {
+                *set = values.clone();
+            }
+        }
+    }
+}
+
+/// Values on their way to a variable.
+pub(super) struct Store {
+    pub(super) variable: VariableId,
+    /// Whether they go to one of its elements, so that the others stay.
+    element: bool,
+    pub(super) values: ValueSet,
 }
 
 /// The comparison that is true where this one is false.

@@ -5,7 +5,7 @@
 //! run on these sets until nothing new appears. A set that keeps growing is widened to the next constant of the program's text, at last to its
 //! domain; afterwards a few rounds in which every set is made anew from the others take back what widening gave too much.
 //!
-//! Sound: every value that any run stores is in the set of its variable. Time: the number of actions times the few rounds that sets need to settle.
+//! Sound: every value that any run stores, even on the way to a fault or to another value in the same step, is in the set of its variable. Time: the number of actions times the few rounds that sets need to settle.
 
 mod environment;
 mod set;
@@ -16,7 +16,7 @@ use crate::expression::{Domain, Expression, ExpressionKind};
 use crate::layout::Possible;
 use crate::program::{Action, ProcessId, Program, Role, Statement, VariableId};
 
-use self::environment::Environment;
+use self::environment::{Environment, Store};
 use self::set::ValueSet;
 
 /// For every variable the interval of values it can hold in any run.
@@ -70,8 +70,6 @@ struct Analysis<'a> {
     program: &'a Program,
     /// By process: the variables that have a set per location.
     own: Vec<Vec<VariableId>>,
-    /// By variable: whether it is one of those.
-    is_own: Vec<bool>,
     /// By variable: the actions to run again when its overall set has grown.
     readers: Vec<Vec<u32>>,
     /// By process and location: the actions that start there.
@@ -86,11 +84,11 @@ struct Growth {
     at: Vec<Vec<Vec<u32>>>,
 }
 
-/// What an action or a start leads to: the sets afterwards, and what it assigned.
+/// What an action or a start leads to: the sets afterwards, what was stored on the way, and where processes arrived (nowhere if it can only fault).
 struct Effect<'a> {
     environment: Environment<'a>,
-    assigned: Vec<VariableId>,
-    moved: Vec<(ProcessId, u32)>,
+    stored: Vec<Store>,
+    arrived: Vec<(ProcessId, u32)>,
 }
 
 impl<'a> Analysis<'a> {
@@ -116,9 +114,7 @@ impl<'a> Analysis<'a> {
                 leaving[mover.process.index()][mover.from as usize].push(number as u32);
             }
         }
-        let mut is_own = vec![false; program.variables.len()];
-        own.iter().flatten().for_each(|variable| is_own[variable.index()] = true);
-        Analysis { program, own, is_own, readers, leaving, steps: steps(program) }
+        Analysis { program, own, readers, leaving, steps: steps(program) }
     }
 
     /// Runs everything until nothing new appears.
@@ -173,20 +169,21 @@ impl<'a> Analysis<'a> {
     fn start(&self, number: usize) -> Option<Effect<'a>> {
         let sets =
             self.program.variables.iter().map(|variable| ValueSet::of(variable.initial.iter().copied()));
-        let environment = Environment { program: self.program, sets: sets.collect() };
-        let mut effect = Effect { environment, assigned: Vec::new(), moved: Vec::new() };
-        for statement in &self.program.starts[number].body {
-            effect.environment.run(statement, &mut effect.assigned).then_some(())?;
+        let mut environment = Environment { program: self.program, sets: sets.collect() };
+        let mut stored = Vec::new();
+        let runs = environment.run_in_order(&self.program.starts[number].body, &mut stored);
+        let mut arrived = Vec::new();
+        if runs {
+            stored.extend(environment.everything());
+            for (number, process) in self.program.processes.iter().enumerate() {
+                let (location, _) = environment.sets[process.variable.index()].bounds()?;
+                arrived.push((ProcessId(number as u32), location as u32));
+            }
         }
-        effect.assigned = (0..self.program.variables.len() as u32).map(VariableId).collect();
-        for (number, process) in self.program.processes.iter().enumerate() {
-            let (location, _) = effect.environment.sets[process.variable.index()].bounds()?;
-            effect.moved.push((ProcessId(number as u32), location as u32));
-        }
-        Some(effect)
+        Some(Effect { environment, stored, arrived })
     }
 
-    /// What an action leads to from the facts; none if it cannot be taken, or can only fault.
+    /// What an action leads to from the facts; none if it cannot be taken.
     fn action(&self, facts: &Facts, action: &Action) -> Option<Effect<'a>> {
         let mut environment = Environment { program: self.program, sets: facts.overall.clone() };
         for mover in &action.movers {
@@ -201,12 +198,11 @@ impl<'a> Analysis<'a> {
         if let Some(guard) = &action.guard {
             environment.assume(guard, true).then_some(())?;
         }
-        let moved = action.movers.iter().map(|mover| (mover.process, mover.to)).collect();
-        let mut effect = Effect { environment, assigned: Vec::new(), moved };
-        for statement in &action.body {
-            effect.environment.run(statement, &mut effect.assigned).then_some(())?;
-        }
-        Some(effect)
+        let mut stored = Vec::new();
+        let runs = environment.run_action(&action.body, &mut stored);
+        let movers = if runs { &*action.movers } else { &[] };
+        let arrived = movers.iter().map(|mover| (mover.process, mover.to)).collect();
+        Some(Effect { environment, stored, arrived })
     }
 
     /// Takes an effect into the facts and queues what must be run again.
@@ -218,13 +214,14 @@ impl<'a> Analysis<'a> {
         queue: &mut Queue,
     ) {
         let sets = &effect.environment.sets;
-        for &(process, to) in &effect.moved {
+        for &(process, to) in &effect.arrived {
             let counts = growth.as_mut().map(|growth| &mut *growth.at[process.index()][to as usize]);
             self.arrive(facts, process.index(), to as usize, sets, counts, queue);
         }
-        for variable in effect.assigned.iter().filter(|variable| !self.is_own[variable.index()]) {
+        // What a process keeps of its own has arrived with it; only what it held on the way is news here.
+        for Store { variable, values, .. } in &effect.stored {
             let count = growth.as_mut().map(|growth| &mut growth.overall[variable.index()]);
-            if self.join(&mut facts.overall[variable.index()], &sets[variable.index()], *variable, count) {
+            if self.join(&mut facts.overall[variable.index()], values, *variable, count) {
                 queue.push_all(&self.readers[variable.index()]);
             }
         }
