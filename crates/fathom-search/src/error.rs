@@ -9,6 +9,12 @@ pub enum SearchError {
     /// The data budget is used up.
     #[error(transparent)]
     Budget(#[from] BudgetError),
+    /// Records have more bits than a key can have.
+    #[error("a state has {bits} bits, more than the 65535 that can be stored")]
+    TooWide {
+        /// How many.
+        bits: u32,
+    },
     /// One part of the table holds as many states as it can number.
     #[error("a shard of the table is full: it cannot number more than {limit} states")]
     ShardFull {

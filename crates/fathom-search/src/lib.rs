@@ -6,7 +6,9 @@
 //! | file | question |
 //! |---|---|
 //! | [`layer_loop`] | body: which states does a breadth-first search reach, layer by layer? |
-//! | [`engines::ram`] | policy: a layer lives in a RAM table |
+//! | [`engines::ram`] | policy: a compact exact table in RAM |
+//! | [`engines::positions`] | policy: every record at a position that tells its layer |
+//! | `layers` | how are closed layers kept in RAM? |
 //! | [`watch`] | what is looked for in every state, and what was found? |
 //! | [`trace`] | how does a run lead to a state? |
 //! | [`error`] | what can go wrong with the machine? |
@@ -14,5 +16,6 @@
 pub mod engines;
 pub mod error;
 pub mod layer_loop;
+mod layers;
 pub mod trace;
 pub mod watch;

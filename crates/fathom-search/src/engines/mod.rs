@@ -1,3 +1,4 @@
 //! The engines: each adds a policy to a body and says its paper at the top.
 
+pub mod positions;
 pub mod ram;

@@ -1,315 +1,293 @@
-//! Policy of the layer loop: layers live in a RAM table of packed records, and a candidate is compared with everything at once.
+//! Policy of the layer loop: a candidate is compared with everything at once, in a compact exact table in RAM.
 //!
-//! The table is cut into shards by a hash of the record. A shard keeps its records in the order they were found, so a layer is a range of them,
-//! and an index of 8-byte slots (half hash, half position) that is at most two thirds full. Threads collect candidates by shard and lock a
-//! shard for a whole batch.
+//! ```text
+//! candidates --by shard--> table --new ones--> fresh, per thread --sorted, merged, coded--> layer
+//! ```
+//! The table knows which states were seen and nothing else. Closed layers are kept in [`crate::layers`]: the one being expanded is decoded from there block by block, and
+//! so are all of them when a path is looked for. Layers are sorted, so neighbours are alike and expand faster.
 //!
-//! Memory: 8 bytes per word of the record and 12 to 24 bytes of index per state, charged before it is taken.
+//! Memory: what [`fathom_disk::table`] says per state, 1 to 2.5 bytes per state for the layers, and the records of one layer while it is made. All of it is charged.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fathom_disk::budget::{Budget, Charge};
-use fathom_disk::hash::hash_key;
-use fathom_disk::prefetch::prefetch;
+use fathom_disk::budget::{Budget, ChargedVec};
+use fathom_disk::key::KeyWidth;
+use fathom_disk::set::sort::sort_unique;
+use fathom_disk::table::ShardedTable;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
 use crate::error::SearchError;
 use crate::layer_loop::{ClosedLayer, LayerPolicy, OldestDuplicate};
+use crate::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
 
 /// The policy.
 #[derive(Debug)]
 pub struct RamTable {
-    shards: Vec<Mutex<Shard>>,
-    words: usize,
+    table: ShardedTable,
     budget: Budget,
     /// Records that a worker collects for one shard before it locks it.
     batch_records: usize,
-    /// The states handed out in each shard; all cursors together make the order in which shards are drained.
-    cursors: Vec<AtomicU32>,
+    layers: Layers,
+    /// The next block of the current layer to be handed out.
+    cursor: AtomicUsize,
+    /// Layers with fewer new states are sorted and coded by one thread.
+    shared_close_min: usize,
 }
 
-/// Candidates of one thread, by shard.
+/// What a thread holds.
 #[derive(Debug)]
-pub struct Candidates {
-    buffers: Vec<RecordBuffer>,
-    hashes: Vec<u64>,
-    _charge: Charge,
-}
-
-/// A part of the table.
-#[derive(Debug)]
-struct Shard {
-    records: Arena,
-    /// `hash's upper half | position + 1`; 0 is free.
-    slots: Vec<u64>,
-    charge: Charge,
-    /// Just behind each closed layer among the records.
-    ends: Vec<u32>,
-    /// The earliest position that a duplicate was found at since the last layer was closed.
-    oldest: u32,
-}
-
-/// Records in the order they were found, in blocks that never move.
-#[derive(Debug)]
-struct Arena {
-    words: usize,
-    blocks: Vec<Vec<u64>>,
-    len: u32,
+pub struct Worker {
+    /// Candidates by shard.
+    candidates: Vec<RecordBuffer>,
+    /// Which candidates of a batch were new.
+    new: Vec<u32>,
+    /// The new ones: its part of the next layer.
+    fresh: ChargedVec<u64>,
+    encoder: LayerEncoder,
+    encoded: ChargedVec<u8>,
+    decoder: LayerDecoder,
+    /// How many records of the decoded block were handed out.
+    served: usize,
+    _charge: fathom_disk::budget::Charge,
 }
 
 /// Shards of the table for more than one thread.
-const SHARDS: usize = 32;
-/// Records in a block of an arena.
-const BLOCK_RECORDS: usize = 256;
-/// The part of a slot that holds the upper half of the hash.
-const TAG: u64 = 0xffff_ffff_0000_0000;
-/// Slots of a fresh index.
-const SLOTS_MIN: usize = 16;
+const SHARD_BITS: u32 = 4;
 /// Candidates collected for a shard, at most.
-const SHARD_BATCH_MAX: usize = 256;
-/// A shard numbers its records in 32 bits, and a slot holds the number plus one.
-const SHARD_RECORDS_MAX: u32 = u32::MAX - 1;
+const SHARD_BATCH_MAX: usize = 512;
+/// From here on threads pay for closing a layer.
+const SHARED_CLOSE_MIN: usize = 1 << 14;
 
 impl RamTable {
     /// An empty table for records of that shape.
     pub fn new(shape: &Shape, budget: &Budget, threads: usize) -> Result<RamTable, SearchError> {
-        let count = if threads > 1 { SHARDS } else { 1 };
-        let words = shape.words();
-        let shards = (0..count).map(|_| Ok(Mutex::new(Shard::new(words, budget.charge("state table", 0)?))));
-        let batch_records =
-            (budget.free() / (16 * threads.max(1) * count) / (words * 8)).clamp(1, SHARD_BATCH_MAX);
-        Ok(RamTable {
-            shards: shards.collect::<Result<_, SearchError>>()?,
-            words,
-            budget: budget.clone(),
-            batch_records,
-            cursors: (0..count).map(|_| AtomicU32::new(0)).collect(),
-        })
+        let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
+        let table = ShardedTable::new(width.bits(), if threads > 1 { SHARD_BITS } else { 0 }, budget)?;
+        let each = table.shard_count() * width.words() * 8 + 4;
+        let batch_records = (budget.free() / (16 * threads.max(1)) / each).clamp(1, SHARD_BATCH_MAX);
+        let layers = Layers::new(budget, width)?;
+        let (budget, cursor) = (budget.clone(), AtomicUsize::new(0));
+        Ok(RamTable { table, budget, batch_records, layers, cursor, shared_close_min: SHARED_CLOSE_MIN })
     }
 
-    fn shard(&self, index: usize) -> MutexGuard<'_, Shard> {
-        // A shard is consistent between insertions, so what a panicking thread leaves is still right.
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    /// The same, with layers of that many new states and more closed by all threads: another speed, the same results.
+    pub fn closing_together_from(self, states: usize) -> RamTable {
+        RamTable { shared_close_min: states.max(1), ..self }
     }
 
-    fn shard_of(&self, record: &[u64]) -> usize {
-        // The top bits: an index is addressed by the low ones.
-        hash_key(record).rotate_left(SHARDS.ilog2()) as usize % self.shards.len()
+    /// Inserts keys of one shard and keeps the new ones.
+    fn insert(
+        &self,
+        shard: usize,
+        keys: &[u64],
+        new: &mut Vec<u32>,
+        fresh: &mut ChargedVec<u64>,
+    ) -> Result<(), SearchError> {
+        let words = self.layers.width().words();
+        new.clear();
+        self.table.lock(shard).insert_batch(keys, new).map_err(|full| full.reason)?;
+        if fresh.len() + new.len() * words > fresh.capacity() {
+            fresh.reserve((new.len() * words).max(fresh.len()))?;
+        }
+        for &index in &*new {
+            fresh.extend(&keys[index as usize * words..][..words])?;
+        }
+        Ok(())
     }
 }
 
 impl LayerPolicy for RamTable {
-    type Worker = Candidates;
+    type Worker = Worker;
 
-    fn worker(&self) -> Result<Candidates, SearchError> {
-        let count = self.shards.len();
-        let bytes = count * self.batch_records * self.words * 8 + self.batch_records * 8;
-        Ok(Candidates {
-            _charge: self.budget.charge("candidates", bytes)?,
-            buffers: (0..count)
-                .map(|_| RecordBuffer::with_capacity(self.words, self.batch_records))
+    fn worker(&self) -> Result<Worker, SearchError> {
+        let (count, width, budget) = (self.table.shard_count(), self.layers.width(), &self.budget);
+        let bytes = count * self.batch_records * width.words() * 8 + self.batch_records * 4;
+        Ok(Worker {
+            _charge: budget.charge("candidates", bytes)?,
+            candidates: (0..count)
+                .map(|_| RecordBuffer::with_capacity(width.words(), self.batch_records))
                 .collect(),
-            hashes: Vec::with_capacity(self.batch_records),
+            new: Vec::with_capacity(self.batch_records),
+            fresh: ChargedVec::with_capacity(budget, "next layer", 0)?,
+            encoder: LayerEncoder::new(budget, width)?,
+            encoded: ChargedVec::with_capacity(budget, "next layer", 0)?,
+            decoder: LayerDecoder::new(budget, width)?,
+            served: 0,
         })
     }
 
-    fn offer(&self, worker: &mut Candidates, candidates: Records<'_>) -> Result<(), SearchError> {
-        if self.shards.len() == 1 {
-            let mut shard = self.shard(0);
-            let mut rest = candidates;
-            while !rest.is_empty() {
-                let part = rest.take(rest.len().min(self.batch_records));
-                shard.insert_all(part, &mut worker.hashes)?;
-                rest = rest.skip(part.len());
+    fn offer(&self, worker: &mut Worker, candidates: Records<'_>) -> Result<(), SearchError> {
+        let Worker { candidates: buffers, new, fresh, .. } = worker;
+        if let [_] = &**buffers {
+            for part in candidates.words().chunks(self.batch_records * candidates.words_per_record()) {
+                self.insert(0, part, new, fresh)?;
             }
             return Ok(());
         }
         for record in candidates.iter() {
-            let number = self.shard_of(record);
-            let buffer = &mut worker.buffers[number];
+            let shard = self.table.shard_of(record);
+            let buffer = &mut buffers[shard];
             buffer.push(record);
             if buffer.len() == self.batch_records {
-                self.shard(number).insert_all(buffer.view(), &mut worker.hashes)?;
+                self.insert(shard, buffer.view().words(), new, fresh)?;
                 buffer.clear();
             }
         }
         Ok(())
     }
 
-    fn flush(&self, worker: &mut Candidates) -> Result<(), SearchError> {
-        for (number, buffer) in worker.buffers.iter_mut().enumerate().filter(|(_, buffer)| !buffer.is_empty())
-        {
-            self.shard(number).insert_all(buffer.view(), &mut worker.hashes)?;
+    fn flush(&self, worker: &mut Worker) -> Result<(), SearchError> {
+        let Worker { candidates, new, fresh, .. } = worker;
+        for (shard, buffer) in candidates.iter_mut().enumerate().filter(|(_, buffer)| !buffer.is_empty()) {
+            self.insert(shard, buffer.view().words(), new, fresh)?;
             buffer.clear();
         }
         Ok(())
     }
 
-    fn close_layer(&mut self, _workers: &mut [Candidates]) -> Result<ClosedLayer, SearchError> {
-        let mut states = 0;
-        let mut oldest = OldestDuplicate::None;
-        for (number, cursor) in self.cursors.iter().enumerate() {
-            let mut shard = self.shard(number);
-            if let Some(layer) = shard.take_oldest_layer() {
-                oldest = match oldest {
-                    OldestDuplicate::Layer(other) => OldestDuplicate::Layer(other.min(layer)),
-                    _ => OldestDuplicate::Layer(layer),
-                };
-            }
-            let layer = shard.close_layer()?;
-            cursor.store(layer.start, Ordering::Relaxed);
-            states += layer.len() as u64;
+    fn close_layer(&mut self, workers: &mut [Worker]) -> Result<ClosedLayer, SearchError> {
+        let words = self.layers.width().words();
+        let states = workers.iter().map(|worker| worker.fresh.len() / words).sum::<usize>();
+        if workers.len() == 1 || states < self.shared_close_min {
+            close_alone(&self.budget, words, workers)?;
+        } else {
+            close_together(&self.budget, words, workers)?;
         }
-        Ok(ClosedLayer { states, oldest_duplicate: oldest })
+        self.layers.push(workers.iter().map(|worker| &*worker.encoded))?;
+        for worker in workers {
+            worker.encoded.clear();
+            worker.fresh.clear();
+            worker.served = usize::MAX;
+        }
+        self.cursor.store(0, Ordering::Relaxed);
+        Ok(ClosedLayer { states: states as u64, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
     fn next_batch(
         &self,
-        _worker: &mut Candidates,
+        worker: &mut Worker,
         records: usize,
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError> {
         batch.clear();
-        for (number, cursor) in self.cursors.iter().enumerate() {
-            let shard = self.shard(number);
-            let begin = cursor.load(Ordering::Relaxed);
-            let end = shard.closed().min(begin + (records - batch.len()) as u32);
-            (begin..end).for_each(|position| batch.push(shard.records.get(position)));
-            cursor.store(end, Ordering::Relaxed);
-            if batch.len() == records {
-                break;
+        if worker.served >= worker.decoder.records().len() {
+            let block = self.cursor.fetch_add(1, Ordering::Relaxed);
+            if block >= self.layers.current_blocks() {
+                return Ok(());
             }
+            self.layers.decode_current(block, &mut worker.decoder);
+            worker.served = 0;
         }
+        take_piece(&worker.decoder, &mut worker.served, records, batch);
         Ok(())
     }
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        for number in 0..self.shards.len() {
-            let shard = self.shard(number);
-            for position in shard.layer(layer as usize) {
-                visit(Records::new(shard.records.get(position), self.words));
-            }
-        }
+        let mut decoder = LayerDecoder::new(&self.budget, self.layers.width())?;
+        self.layers.visit(layer as usize, &mut decoder, visit);
         Ok(true)
     }
 }
 
-impl Shard {
-    fn new(words: usize, charge: Charge) -> Shard {
-        let records = Arena { words, blocks: Vec::new(), len: 0 };
-        Shard { records, slots: Vec::new(), charge, ends: Vec::new(), oldest: u32::MAX }
+/// Sorts and codes a layer on one thread: everything goes to the first worker.
+fn close_alone(budget: &Budget, words: usize, workers: &mut [Worker]) -> Result<(), SearchError> {
+    let (first, others) = workers.split_first_mut().expect("there is at least one worker");
+    for other in others {
+        first.fresh.extend(&other.fresh)?;
     }
-
-    /// Inserts records that are not there yet; `hashes` is room to work in.
-    fn insert_all(&mut self, records: Records<'_>, hashes: &mut Vec<u64>) -> Result<(), SearchError> {
-        self.reserve(records.len())?;
-        let mask = self.slots.len() - 1;
-        hashes.clear();
-        for record in records.iter() {
-            let hash = hash_key(record);
-            prefetch(&self.slots, hash as usize & mask);
-            hashes.push(hash);
-        }
-        for (record, &hash) in records.iter().zip(&*hashes) {
-            self.insert(record, hash)?;
-        }
-        Ok(())
-    }
-
-    fn insert(&mut self, record: &[u64], hash: u64) -> Result<(), SearchError> {
-        let mask = self.slots.len() - 1;
-        let tag = hash & TAG;
-        let mut place = hash as usize & mask;
-        loop {
-            let slot = self.slots[place];
-            if slot == 0 {
-                self.slots[place] = tag | u64::from(self.records.push(record, &mut self.charge)? + 1);
-                return Ok(());
-            }
-            let position = slot as u32 - 1;
-            if slot & TAG == tag && self.records.get(position) == record {
-                self.oldest = self.oldest.min(position);
-                return Ok(());
-            }
-            place = (place + 1) & mask;
-        }
-    }
-
-    /// Makes sure that so many insertions leave the index at most two thirds full.
-    fn reserve(&mut self, insertions: usize) -> Result<(), SearchError> {
-        let wanted = (self.records.len as usize + insertions) * 3 / 2 + 1;
-        if wanted <= self.slots.len() {
-            return Ok(());
-        }
-        let count = wanted.next_power_of_two().max(SLOTS_MIN);
-        self.charge.resize(self.charge.bytes() + count * 8)?;
-        let mut slots = vec![0u64; count];
-        for position in 0..self.records.len {
-            let hash = hash_key(self.records.get(position));
-            let mut place = hash as usize & (count - 1);
-            while slots[place] != 0 {
-                place = (place + 1) & (count - 1);
-            }
-            slots[place] = hash & TAG | u64::from(position + 1);
-        }
-        let old = std::mem::replace(&mut self.slots, slots);
-        self.charge.resize(self.charge.bytes() - old.len() * 8)?;
-        Ok(())
-    }
-
-    /// Just behind the last closed layer.
-    fn closed(&self) -> u32 {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    /// The positions of a closed layer.
-    fn layer(&self, layer: usize) -> Range<u32> {
-        let begin = if layer == 0 { 0 } else { self.ends[layer - 1] };
-        begin..self.ends[layer]
-    }
-
-    /// Closes the layer of everything inserted since the last one was closed.
-    fn close_layer(&mut self) -> Result<Range<u32>, SearchError> {
-        if self.ends.len() == self.ends.capacity() {
-            let more = self.ends.len().max(16);
-            self.charge.resize(self.charge.bytes() + more * size_of::<u32>())?;
-            self.ends.reserve_exact(more);
-        }
-        self.ends.push(self.records.len);
-        Ok(self.layer(self.ends.len() - 1))
-    }
-
-    /// The earliest closed layer in which a duplicate was found since the last call.
-    fn take_oldest_layer(&mut self) -> Option<u64> {
-        let oldest = std::mem::replace(&mut self.oldest, u32::MAX);
-        let layer = self.ends.partition_point(|end| *end <= oldest);
-        (layer < self.ends.len()).then_some(layer as u64)
-    }
+    sort_unique(budget, words, &mut first.fresh)?;
+    Ok(first.encoder.encode(&first.fresh, &mut first.encoded)?)
 }
 
-impl Arena {
-    fn get(&self, position: u32) -> &[u64] {
-        let position = position as usize;
-        &self.blocks[position / BLOCK_RECORDS][position % BLOCK_RECORDS * self.words..][..self.words]
+/// Sorts and codes a layer on all threads: each sorts what it has, then each codes one range of the merged keys.
+fn close_together(budget: &Budget, words: usize, workers: &mut [Worker]) -> Result<(), SearchError> {
+    in_parallel(workers, &|worker: &mut Worker| {
+        Ok(sort_unique(budget, words, &mut worker.fresh).map(|_| ())?)
+    })?;
+    let bounds = bounds(words, workers);
+    let sorted: Vec<ChargedVec<u64>> = workers
+        .iter_mut()
+        .map(|worker| {
+            Ok(std::mem::replace(&mut worker.fresh, ChargedVec::with_capacity(budget, "next layer", 0)?))
+        })
+        .collect::<Result<_, SearchError>>()?;
+    let ranges: Vec<Vec<&[u64]>> = (0..workers.len())
+        .map(|part| {
+            sorted.iter().zip(&bounds).map(|(keys, bounds)| &keys[bounds[part]..bounds[part + 1]]).collect()
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = workers
+            .iter_mut()
+            .zip(ranges)
+            .map(|(worker, ranges)| scope.spawn(move || merge_and_encode(words, ranges, worker)))
+            .collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("a thread that closes a layer does not panic"))
+    })?;
+    for (worker, mut keys) in workers.iter_mut().zip(sorted) {
+        keys.clear();
+        worker.fresh = keys;
     }
+    Ok(())
+}
 
-    /// Appends a record and says its position.
-    fn push(&mut self, record: &[u64], charge: &mut Charge) -> Result<u32, SearchError> {
-        let position = self.len;
-        if position == SHARD_RECORDS_MAX {
-            return Err(SearchError::ShardFull { limit: u64::from(SHARD_RECORDS_MAX) });
+fn in_parallel(
+    workers: &mut [Worker],
+    work: &(dyn Fn(&mut Worker) -> Result<(), SearchError> + Sync),
+) -> Result<(), SearchError> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = workers.iter_mut().map(|worker| scope.spawn(move || work(worker))).collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().expect("a thread that closes a layer does not panic"))
+    })
+}
+
+/// For each worker's sorted keys: where each of as many ranges of about equal size begins, in words. The ranges are cut at keys of the largest worker.
+fn bounds(words: usize, workers: &[Worker]) -> Vec<Vec<usize>> {
+    let largest =
+        workers.iter().map(|worker| &*worker.fresh).max_by_key(|keys| keys.len()).expect("there are workers");
+    let count = largest.len() / words;
+    let cuts: Vec<&[u64]> =
+        (1..workers.len()).map(|part| &largest[count * part / workers.len() * words..][..words]).collect();
+    let position = |keys: &[u64], cut: &[u64]| {
+        let (mut low, mut high) = (0, keys.len() / words);
+        while low < high {
+            let middle = (low + high) / 2;
+            if keys[middle * words..][..words] < *cut { low = middle + 1 } else { high = middle }
         }
-        if (position as usize).is_multiple_of(BLOCK_RECORDS) {
-            let words = BLOCK_RECORDS * self.words;
-            charge.resize(charge.bytes() + words * 8 + size_of::<Vec<u64>>())?;
-            self.blocks.push(Vec::with_capacity(words));
+        low * words
+    };
+    workers
+        .iter()
+        .map(|worker| {
+            let inner = cuts.iter().map(|cut| position(&worker.fresh, cut));
+            std::iter::once(0).chain(inner).chain([worker.fresh.len()]).collect()
+        })
+        .collect()
+}
+
+/// Merges sorted, disjoint ranges and codes them, a block at a time.
+fn merge_and_encode(words: usize, mut ranges: Vec<&[u64]>, worker: &mut Worker) -> Result<(), SearchError> {
+    let Worker { encoder, encoded, candidates, .. } = worker;
+    let block = candidates.first_mut().expect("there is at least one shard");
+    ranges.retain(|range| !range.is_empty());
+    while !ranges.is_empty() {
+        let least =
+            (0..ranges.len()).min_by_key(|range| &ranges[*range][..words]).expect("some range is not empty");
+        let (key, rest) = ranges[least].split_at(words);
+        block.push(key);
+        ranges[least] = rest;
+        if rest.is_empty() {
+            ranges.swap_remove(least);
         }
-        let block = self.blocks.last_mut().expect("a block was begun for this position");
-        block.extend_from_slice(record);
-        self.len += 1;
-        Ok(position)
+        if block.len() == crate::layers::BLOCK_KEYS || ranges.is_empty() {
+            encoder.encode(block.view().words(), encoded)?;
+            block.clear();
+        }
     }
+    Ok(())
 }
