@@ -51,6 +51,24 @@ fn every_model_of_the_project_is_accepted() {
 }
 
 #[test]
+fn the_examples_of_the_manual_are_accepted() {
+    let chapter =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/dve.md")).unwrap();
+    let blocks: Vec<&str> =
+        chapter.split("```dve\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let [model, variables, property] = blocks[..] else { panic!("{} blocks", blocks.len()) };
+    let read = |text: &str| {
+        let source = SourceText::new("dve.md", text);
+        compile(&source, &DveOptions::default())
+            .unwrap_or_else(|diagnostics| panic!("{}", diagnostics.render(&source, false)))
+    };
+    assert!(read(model).warnings.is_empty());
+    read(&format!("{variables} process P {{ state s; init s; }} system async;"));
+    let watched = read(&model.replace("system async;", property));
+    assert!(watched.program.property.is_some() && watched.warnings.is_empty());
+}
+
+#[test]
 fn every_beem_model_is_accepted() {
     let Some(folder) = corpus("models") else { return };
     let files = files(&folder, "dve");
