@@ -1,1 +1,31 @@
 //! fathom, a model checker for systems whose state space is larger than memory: the library facade.
+//!
+//! What the commands do, a Rust user can do: read a [`assemble::Model`], [`run::explore`] it, and report.
+//!
+//! | file | question |
+//! |---|---|
+//! | [`arguments`] | what did the user type? |
+//! | [`settings`] | what is a run asked to do? |
+//! | [`command`] | what does each command do? |
+//! | [`assemble`] | where is a source turned into a program, a system, a search? |
+//! | [`run`] | what does one exploration find out? |
+//! | [`coverage`] | what does the model say that never happens? |
+//! | [`observer`] | who watches a search from outside? |
+//! | [`progress`] | how is a user told how far a run is? |
+//! | [`interrupt`] | has the user asked the run to stop? |
+//! | [`machine`] | how much memory is there, and how much was taken? |
+//! | [`export`] | how is a state space written for other programs? |
+//! | [`report`] | how is the result of a run told? |
+
+pub mod arguments;
+pub mod assemble;
+pub mod command;
+pub mod coverage;
+pub mod export;
+pub mod interrupt;
+pub mod machine;
+pub mod observer;
+pub mod progress;
+pub mod report;
+pub mod run;
+pub mod settings;

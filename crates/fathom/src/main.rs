@@ -1,5 +1,39 @@
 //! The command line of fathom.
 
-fn main() -> std::process::ExitCode {
-    std::process::ExitCode::from(2)
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fathom::arguments::raw::{Arguments, Command};
+use fathom::assemble::ModelError;
+use fathom::command;
+use fathom::report::Exit;
+
+fn main() -> ExitCode {
+    let exit = match dispatch(Arguments::parse()) {
+        Ok(exit) => exit,
+        Err(error) => {
+            tell(&error);
+            Exit::Error
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+/// Arguments, settings, command.
+fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
+    match arguments.command {
+        Command::Explore(arguments) => command::explore::run(&arguments.validate()?),
+        Command::Engines => command::engines::run(),
+    }
+}
+
+/// Says what happened. Diagnostics have their own form.
+fn tell(error: &anyhow::Error) {
+    match error.downcast_ref() {
+        Some(ModelError::Source { text, diagnostics }) => {
+            eprint!("{}", diagnostics.render(text, std::io::stderr().is_terminal()));
+        }
+        _ => eprintln!("error: {error:#}"),
+    }
 }

@@ -1,0 +1,126 @@
+//! Which words does the command line have? Raw: nothing here is checked against anything else.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::quantity;
+
+/// A model checker for systems whose state space is larger than memory.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "fathom", version, about, arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Count the states of a model: how many, how deep, how many deadlocks
+    Explore(Box<ExploreArguments>),
+    /// List the engines that search
+    Engines,
+}
+
+/// Arguments of `explore`.
+#[derive(Clone, Debug, Args)]
+pub struct ExploreArguments {
+    /// The model, and what is chosen about it.
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// With what to search.
+    #[command(flatten)]
+    pub resources: ResourceArguments,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArguments,
+    /// Print the model as guarded commands, and do not explore it
+    #[arg(long, conflicts_with_all = ["dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
+    pub dump_program: bool,
+    /// Print which bits of a state hold which variable, and do not explore
+    #[arg(long, conflicts_with_all = ["dump_records", "dot", "aut", "json"], help_heading = "Output")]
+    pub dump_layout: bool,
+    /// Write all packed states to FILE, in the order found (with one thread)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub dump_records: Option<PathBuf>,
+    /// Write the graph of a small space for Graphviz
+    #[arg(long, value_name = "FILE|-", conflicts_with = "aut", help_heading = "Output")]
+    pub dot: Option<PathBuf>,
+    /// Write the graph of a small space in the Aldebaran format
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    pub aut: Option<PathBuf>,
+}
+
+/// A model, and what is chosen about it.
+#[derive(Clone, Debug, Args)]
+pub struct ModelArguments {
+    /// The model: a DVE file (.dve)
+    pub model: PathBuf,
+    /// Give a constant of the model another value (repeatable)
+    #[arg(long = "const", value_name = "NAME=V", value_parser = quantity::constant, help_heading = "Model")]
+    pub constants: Vec<(String, i64)>,
+    /// What happens when a value does not fit its type: the step faults, or the value wraps around
+    #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Model")]
+    pub overflow: OverflowArgument,
+}
+
+/// What happens to values that do not fit.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum OverflowArgument {
+    /// The step is a fault.
+    #[default]
+    Fault,
+    /// The value wraps around.
+    Wrap,
+}
+
+/// With what to search, and how far.
+#[derive(Clone, Debug, Args)]
+pub struct ResourceArguments {
+    /// The most memory the process may use, as in 512MiB or 2GiB [default: half of what the machine allows]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Search")]
+    pub ram: Option<u64>,
+    /// Memory for states alone, in place of what --ram leaves
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Search")]
+    pub data_budget: Option<u64>,
+    /// How many threads search [default: all processors]
+    #[arg(long, short = 'j', value_name = "N", value_parser = quantity::threads, help_heading = "Search")]
+    pub threads: Option<usize>,
+    /// Give up after this time, as in 30s, 5m or 2h
+    #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Search")]
+    pub time_limit: Option<Duration>,
+    /// Do not go further than D steps from the initial states
+    #[arg(long, value_name = "D", help_heading = "Search")]
+    pub max_depth: Option<u64>,
+}
+
+/// What to print.
+#[derive(Clone, Debug, Args)]
+pub struct OutputArguments {
+    /// Write the result as JSON (- is standard output)
+    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// How to tell progress: a live line on a terminal and timed lines elsewhere, lines, JSON lines, or nothing
+    #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Output")]
+    pub progress: ProgressArgument,
+}
+
+/// How to tell progress.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum ProgressArgument {
+    /// As fits where standard error goes.
+    #[default]
+    Auto,
+    /// Lines.
+    Plain,
+    /// JSON lines.
+    Json,
+    /// Nothing.
+    None,
+}

@@ -1,0 +1,195 @@
+//! Where is a source turned into a program, a program into a system, and a system given to an engine? Here, and nowhere else.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget};
+use fathom_exec::interpreter::Interpreter;
+use fathom_lang::diagnostic::Diagnostics;
+use fathom_lang::dve::{self, DveOptions, Symbols};
+use fathom_lang::nearest::nearest;
+use fathom_lang::source::SourceText;
+use fathom_model::expression::{Expression, Overflow};
+use fathom_model::layout::Declared;
+use fathom_model::program::{Label, Program};
+use fathom_model::system::TransitionSystem;
+use fathom_search::engines::ram::RamTable;
+use fathom_search::error::SearchError;
+use fathom_search::layer_loop::{self, Observer, Outcome};
+
+use crate::machine;
+use crate::run::RunError;
+use crate::settings::Resources;
+
+/// What a user may choose about a model from outside.
+#[derive(Clone, Debug, Default)]
+pub struct ModelOptions {
+    /// Values for constants, in place of those in the text.
+    pub constants: Vec<(String, i64)>,
+    /// What happens to values that do not fit their type.
+    pub overflow: Overflow,
+}
+
+/// A language that models are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// The language of DiVinE and BEEM.
+    Dve,
+}
+
+/// A model that was read and understood.
+#[derive(Clone, Debug)]
+pub struct Model {
+    source: SourceText,
+    program: Program,
+    symbols: Symbols,
+    warnings: Diagnostics,
+}
+
+/// A model could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// There is no such file.
+    #[error("there is no file {}{}", path.display(), suggestion.as_ref().map_or(String::new(), |name| format!("; did you mean {name}?")))]
+    Missing {
+        /// The name that was given.
+        path: PathBuf,
+        /// A file beside it with a similar name.
+        suggestion: Option<String>,
+    },
+    /// The file is there but cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The name does not say which language it is.
+    #[error("{} is not a model that fathom knows: the name of a DVE model ends in .dve", path.display())]
+    Extension {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The text, or an expression given with it, is wrong.
+    #[error("{}", diagnostics.render(text, false))]
+    Source {
+        /// The text the diagnostics are about.
+        text: Box<SourceText>,
+        /// What is wrong.
+        diagnostics: Diagnostics,
+    },
+}
+
+impl Language {
+    /// The language of a file, by its name.
+    pub fn of(path: &Path) -> Option<Language> {
+        match path.extension()?.to_str()? {
+            "dve" => Some(Language::Dve),
+            _ => None,
+        }
+    }
+}
+
+impl Model {
+    /// Reads a model from a file whose name says its language.
+    pub fn read(path: &Path, options: &ModelOptions) -> Result<Model, ModelError> {
+        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                ModelError::Missing { path: path.to_owned(), suggestion: similar_file(path) }
+            }
+            _ => ModelError::Unreadable { path: path.to_owned(), error },
+        })?;
+        let language = Language::of(path).ok_or_else(|| ModelError::Extension { path: path.to_owned() })?;
+        let name = path.display().to_string();
+        let source = SourceText::from_bytes(&name, bytes).map_err(|diagnostics| ModelError::Source {
+            text: Box::new(SourceText::new(&name, "")),
+            diagnostics,
+        })?;
+        Model::compile(source, language, options)
+    }
+
+    /// Understands a text.
+    pub fn compile(
+        source: SourceText,
+        language: Language,
+        options: &ModelOptions,
+    ) -> Result<Model, ModelError> {
+        let Language::Dve = language;
+        let options = DveOptions { constants: options.constants.clone(), overflow: options.overflow };
+        match dve::compile(&source, &options) {
+            Ok(compiled) => Ok(Model {
+                source,
+                program: compiled.program,
+                symbols: compiled.symbols,
+                warnings: compiled.warnings,
+            }),
+            Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
+        }
+    }
+
+    /// An expression over the model's states, in the words of its language. `origin` names the text in messages, as in `--invariant`.
+    /// Spans in it refer to `text`, not to the model.
+    pub fn expression(&self, origin: &str, text: &str) -> Result<Expression, ModelError> {
+        let source = SourceText::new(origin, text);
+        match dve::expression(&self.symbols, &source) {
+            Ok(expression) => Ok(expression),
+            Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
+        }
+    }
+
+    /// The text it came from.
+    pub fn source(&self) -> &SourceText {
+        &self.source
+    }
+
+    /// What it says.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What looks odd in it.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// The reference system of the model, with these labels in place of its own.
+    pub fn interpreter(&self, labels: Vec<Label>) -> Interpreter {
+        Interpreter::new(Program { labels, ..self.program.clone() }, &Declared)
+    }
+}
+
+/// The data budget of a run that begins now: what was asked for, or what the memory of the process leaves.
+pub fn data_budget(resources: &Resources) -> Result<Budget, RunError> {
+    let floor = machine::ram_floor();
+    let least = floor + BUDGET_BYTES_MIN as u64;
+    if resources.ram < least {
+        return Err(RunError::RamTooSmall { given: resources.ram, least });
+    }
+    let bytes = resources.data_budget.unwrap_or(resources.ram - floor);
+    Ok(Budget::new(usize::try_from(bytes).unwrap_or(usize::MAX)))
+}
+
+/// Explores a system breadth-first with the `ram` engine. The table is given back with the outcome: it has the layers, for traces.
+pub fn explore_in_ram(
+    system: &dyn TransitionSystem,
+    budget: &Budget,
+    settings: &layer_loop::Settings,
+    observer: &dyn Observer,
+) -> Result<(RamTable, Outcome), SearchError> {
+    let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
+    let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
+    Ok((table, outcome))
+}
+
+fn similar_file(path: &Path) -> Option<String> {
+    let folder = match path.parent()? {
+        folder if folder.as_os_str().is_empty() => Path::new("."),
+        folder => folder,
+    };
+    let names: Vec<String> =
+        folder.read_dir().ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let name = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(path.with_file_name(name).display().to_string())
+}

@@ -1,0 +1,37 @@
+//! `fathom engines`: which engines are there, and what do they cost?
+
+use super::print;
+use crate::report::Exit;
+
+/// One row per engine: name, body, what it finds, memory, I/O, certificate, origin.
+const ENGINES: [[&str; 6]; 1] = [[
+    "ram",
+    "breadth-first, exact",
+    "the record, and 12 to 24 bytes",
+    "none",
+    "none",
+    "breadth-first search with a hash table of packed states in memory",
+]];
+
+/// Prints the table.
+pub fn run() -> anyhow::Result<Exit> {
+    print(&table())?;
+    Ok(Exit::Success)
+}
+
+fn table() -> String {
+    let head = ["engine", "search", "RAM per state", "I/O", "certificate", "what it is"];
+    let rows = || std::iter::once(&head).chain(&ENGINES);
+    let mut widths = [0; 6];
+    for row in rows() {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.len());
+        }
+    }
+    let line = |row: &[&str; 6]| {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows().map(line).collect()
+}

@@ -1,0 +1,112 @@
+//! `fathom explore`: how many states does a model have, and how do they lie?
+
+use std::fmt::Write as _;
+
+use anyhow::Context;
+use fathom_exec::interpreter::Interpreter;
+use fathom_model::system::TransitionSystem;
+
+use super::{Output, print, read_model};
+use crate::assemble::Model;
+use crate::export::{self, RecordFile};
+use crate::interrupt::Interrupt;
+use crate::observer::Watcher;
+use crate::progress::Meter;
+use crate::report::json::Report;
+use crate::report::{Exit, text};
+use crate::run;
+use crate::settings::{Dump, ExploreSettings, GraphFormat, ModelSettings};
+
+/// Explores a model and reports.
+pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
+    let model = read_model(&settings.model, settings.output.quiet)?;
+    if let Some(dump) = settings.dump {
+        print(&dumped(&model, dump))?;
+        return Ok(Exit::Success);
+    }
+    let json = Output::open_all(settings.output.json.as_ref())?;
+    let graph = settings
+        .graph
+        .as_ref()
+        .map(|(format, destination)| Ok::<_, anyhow::Error>((*format, Output::open(destination)?)))
+        .transpose()?;
+    let taken = [json.as_ref(), graph.as_ref().map(|(_, output)| output)]
+        .into_iter()
+        .flatten()
+        .any(Output::is_standard);
+    note_property_process(&model, &settings.model, settings.output.quiet);
+    if let Some((format, output)) = graph {
+        write_graph(&model, format, output)?;
+    }
+    let watcher = watcher(&model, settings)?;
+    let exploration = run::explore(&model, &settings.resources, &watcher)?;
+    let summary = text::exploration(&model, &exploration);
+    match (settings.output.quiet, taken) {
+        (true, _) => {}
+        (false, false) => print(&summary)?,
+        (false, true) => eprint!("{summary}"),
+    }
+    if let Some(output) = json {
+        output.write(Report::of_exploration(&model, &exploration).to_text().as_bytes())?;
+    }
+    Ok(if exploration.limit.is_some() { Exit::GaveUp } else { Exit::Success })
+}
+
+fn dumped(model: &Model, dump: Dump) -> String {
+    match dump {
+        Dump::Program => model.program().to_string(),
+        Dump::Layout => layout(&model.interpreter(Vec::new())),
+    }
+}
+
+/// One line per variable: its bits, its name, its values.
+fn layout(system: &Interpreter) -> String {
+    let shape = system.shape();
+    let mut text = format!("{} bits, {} words\n", shape.width_bits, shape.words());
+    for component in &shape.components {
+        let bits = component.element_bits * component.elements();
+        let length = component.length.map_or(String::new(), |length| format!("[{length}]"));
+        let range = match bits {
+            0 => "-".into(),
+            _ => {
+                let low = component.element_low(component.elements() - 1);
+                format!("{}..{}", low + bits - 1, low)
+            }
+        };
+        let each = if component.length.is_some() { " each" } else { "" };
+        let _ = writeln!(
+            text,
+            "{range:>9}  {}{length}: {}..{}, {} bits{each}",
+            component.name, component.domain.low, component.domain.high, component.element_bits
+        );
+    }
+    text
+}
+
+fn note_property_process(model: &Model, settings: &ModelSettings, quiet: bool) {
+    if let Some(property) = model.program().property.as_ref().filter(|_| !quiet) {
+        eprintln!(
+            "note: the property process {} of {} is not part of the exploration",
+            property.name,
+            settings.path.display()
+        );
+    }
+}
+
+fn write_graph(model: &Model, format: GraphFormat, output: Output) -> anyhow::Result<()> {
+    let system = model.interpreter(Vec::new());
+    let graph = export::graph(&system)?;
+    let mut bytes = Vec::new();
+    graph.write(format, &system, &mut bytes)?;
+    output.write(&bytes)
+}
+
+fn watcher(model: &Model, settings: &ExploreSettings) -> anyhow::Result<Watcher> {
+    let interrupt = Interrupt::on_signals().context("cannot watch for signals")?;
+    let meter = Meter::new(settings.output.progress);
+    let watcher = Watcher::new(interrupt, settings.resources.time_limit, meter);
+    let Some(path) = &settings.records else { return Ok(watcher) };
+    let file = RecordFile::create(path, model.interpreter(Vec::new()).shape())
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(watcher.with_records(file))
+}

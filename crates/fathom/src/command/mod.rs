@@ -1,0 +1,77 @@
+//! What does each command do? Settings in, an exit out; results are printed on the way.
+
+pub mod engines;
+pub mod explore;
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::Context;
+
+use crate::assemble::{Model, ModelError};
+use crate::settings::{Destination, ModelSettings};
+
+/// Reads the model and shows what looks odd in it.
+fn read_model(settings: &ModelSettings, quiet: bool) -> Result<Model, ModelError> {
+    let model = Model::read(&settings.path, &settings.options)?;
+    if !quiet && !model.warnings().is_empty() {
+        eprint!("{}", model.warnings().render(model.source(), std::io::stderr().is_terminal()));
+    }
+    Ok(model)
+}
+
+/// An output that is known to be writable before the work begins.
+#[derive(Debug)]
+pub(crate) struct Output {
+    destination: Destination,
+    file: Option<std::fs::File>,
+}
+
+impl Output {
+    /// Opens a file for writing; what is in it stays until [`Output::write`].
+    pub(crate) fn open(destination: &Destination) -> anyhow::Result<Output> {
+        let file = match destination {
+            Destination::Standard => None,
+            Destination::File(path) => {
+                let file = std::fs::OpenOptions::new().create(true).write(true).truncate(false).open(path);
+                Some(file.with_context(|| format!("cannot write {}", path.display()))?)
+            }
+        };
+        Ok(Output { destination: destination.clone(), file })
+    }
+
+    /// Opens what there is to open.
+    pub(crate) fn open_all(destination: Option<&Destination>) -> anyhow::Result<Option<Output>> {
+        destination.map(Output::open).transpose()
+    }
+
+    /// Whether it is standard output.
+    pub(crate) fn is_standard(&self) -> bool {
+        self.file.is_none()
+    }
+
+    /// Replaces what is in it.
+    pub(crate) fn write(self, text: &[u8]) -> anyhow::Result<()> {
+        let written = match self.file {
+            None => print_bytes(text),
+            Some(mut file) => file.set_len(0).and_then(|()| file.write_all(text)),
+        };
+        let name = match &self.destination {
+            Destination::Standard => "standard output".into(),
+            Destination::File(path) => path.display().to_string(),
+        };
+        written.with_context(|| format!("cannot write {name}"))
+    }
+}
+
+/// Prints to standard output; a reader that has gone away is not an error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    print_bytes(text.as_bytes()).context("cannot write standard output")
+}
+
+fn print_bytes(text: &[u8]) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

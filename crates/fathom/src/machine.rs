@@ -1,0 +1,100 @@
+//! How much memory does the machine give this process, and how much has the process taken?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Bytes that stay outside the data budget beyond what is resident when a run begins: stacks, the allocator's own, output.
+const SLACK_BYTES: u64 = 8 << 20;
+
+/// Half of what the machine or the cgroup of this process allows, whichever is less; 1 GiB where neither says.
+pub fn default_ram() -> u64 {
+    let limits = [machine_memory(), cgroup_memory()];
+    limits.into_iter().flatten().min().map_or(1 << 30, |bytes| bytes / 2)
+}
+
+/// The least `--ram` with which a run can begin now: what is resident already, and some slack.
+pub fn ram_floor() -> u64 {
+    resident().unwrap_or(0) + SLACK_BYTES
+}
+
+/// The most bytes that were resident at any time; none where the system does not tell.
+pub fn resident_peak() -> Option<u64> {
+    status_bytes("VmHWM:")
+}
+
+/// Bytes that are resident now; none where the system does not tell.
+pub fn resident() -> Option<u64> {
+    status_bytes("VmRSS:")
+}
+
+/// How many threads can run at once.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn status_bytes(field: &str) -> Option<u64> {
+    kibibytes(&fs::read_to_string("/proc/self/status").ok()?, field)
+}
+
+fn machine_memory() -> Option<u64> {
+    kibibytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+}
+
+/// The value of a line `field   123 kB`, in bytes.
+fn kibibytes(text: &str, field: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(field))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The least limit on the way from this process's cgroup to the root.
+fn cgroup_memory() -> Option<u64> {
+    let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let limits = membership.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let path = Path::new(path.trim_start_matches('/'));
+        match controllers {
+            "" => least_limit(Path::new("/sys/fs/cgroup"), path, "memory.max"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                least_limit(Path::new("/sys/fs/cgroup/memory"), path, "memory.limit_in_bytes")
+            }
+            _ => None,
+        }
+    });
+    limits.min()
+}
+
+fn least_limit(root: &Path, path: &Path, file: &str) -> Option<u64> {
+    let limit = |folder: PathBuf| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    path.ancestors().filter_map(|folder| limit(root.join(folder))).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_the_status_are_read_in_bytes() {
+        let text = "Name:\tx\nVmHWM:\t    1234 kB\nVmRSS:\t 7 kB\n";
+        assert_eq!(kibibytes(text, "VmHWM:"), Some(1234 * 1024));
+        assert_eq!(kibibytes(text, "VmSwap:"), None);
+        assert_eq!(kibibytes("VmRSS: many kB", "VmRSS:"), None);
+    }
+
+    #[test]
+    fn the_least_limit_on_the_way_to_the_root_counts() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("a/b")).unwrap();
+        fs::write(root.path().join("memory.max"), "max\n").unwrap();
+        fs::write(root.path().join("a/memory.max"), "4096\n").unwrap();
+        fs::write(root.path().join("a/b/memory.max"), "8192\n").unwrap();
+        assert_eq!(least_limit(root.path(), Path::new("a/b"), "memory.max"), Some(4096));
+        assert_eq!(least_limit(root.path(), Path::new(""), "memory.max"), None);
+    }
+
+    #[test]
+    fn a_default_is_always_there() {
+        assert!(default_ram() > 0);
+        assert!(processors() > 0);
+    }
+}

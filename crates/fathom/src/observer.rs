@@ -1,0 +1,99 @@
+//! Who watches a search from outside: when must it stop, who is told how far it is, who gets the records?
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use fathom_model::record::Records;
+use fathom_search::layer_loop::{Observer, Progress};
+
+use crate::export::RecordFile;
+use crate::interrupt::Interrupt;
+use crate::progress::Meter;
+use crate::run::Limit;
+
+/// Stops a search at its limits and tells about it.
+#[derive(Debug)]
+pub struct Watcher {
+    interrupt: Interrupt,
+    deadline: Option<Instant>,
+    /// 0 as long as nothing asked the search to stop.
+    reason: AtomicU8,
+    meter: Meter,
+    records: Option<Mutex<RecordFile>>,
+}
+
+const TIME: u8 = 1;
+const INTERRUPT: u8 = 2;
+
+impl Watcher {
+    /// Watches a search that begins now.
+    pub fn new(interrupt: Interrupt, time_limit: Option<Duration>, meter: Meter) -> Watcher {
+        let deadline = time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        Watcher { interrupt, deadline, reason: AtomicU8::new(0), meter, records: None }
+    }
+
+    /// Watches nothing but the clock.
+    pub fn silent(time_limit: Option<Duration>) -> Watcher {
+        Watcher::new(Interrupt::detached(), time_limit, Meter::silent())
+    }
+
+    /// Writes every record to a file as it is expanded.
+    #[must_use]
+    pub fn with_records(mut self, file: RecordFile) -> Watcher {
+        self.records = Some(Mutex::new(file));
+        self
+    }
+
+    /// Whether the search must stop now.
+    pub fn must_stop(&self) -> bool {
+        let reason = if self.interrupt.raised() {
+            INTERRUPT
+        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            TIME
+        } else {
+            return false;
+        };
+        // The first reason stays.
+        let _ = self.reason.compare_exchange(0, reason, Ordering::Relaxed, Ordering::Relaxed);
+        true
+    }
+
+    /// Why a search that was stopped was stopped.
+    pub fn reason(&self) -> Limit {
+        match self.reason.load(Ordering::Relaxed) {
+            TIME => Limit::Time,
+            _ => Limit::Interrupt,
+        }
+    }
+
+    /// The meter.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// The search is over: the last progress is told, the live line is taken away, records are on disk.
+    pub fn finish(&self) -> std::io::Result<()> {
+        self.meter.finish();
+        match &self.records {
+            Some(file) => file.lock().expect("no thread panics while it writes").finish(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Observer for Watcher {
+    fn stop(&self) -> bool {
+        self.must_stop()
+    }
+
+    fn progress(&self, progress: Progress) {
+        self.meter.note(progress);
+    }
+
+    fn expanded(&self, _layer: u64, sources: Records<'_>) {
+        if let Some(file) = &self.records {
+            file.lock().expect("no thread panics while it writes").write(sources);
+        }
+    }
+}

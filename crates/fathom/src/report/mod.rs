@@ -1,0 +1,29 @@
+//! How is the result of a run told, to people and to programs?
+
+pub mod json;
+pub mod text;
+
+/// How a run ended, for the shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything holds, or the exploration is finished.
+    Success,
+    /// Something is violated, or the model has a fault.
+    Violated,
+    /// Wrong usage, wrong source, or the machine failed.
+    Error,
+    /// A limit was reached.
+    GaveUp,
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Violated => 1,
+            Exit::Error => 2,
+            Exit::GaveUp => 3,
+        }
+    }
+}

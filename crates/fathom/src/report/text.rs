@@ -1,0 +1,171 @@
+//! What does a person read of a run?
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::assemble::Model;
+use crate::coverage::{Coverage, Uncovered};
+use crate::run::{Exploration, Limit};
+
+/// How many things that never happened are listed.
+const UNCOVERED_SHOWN: usize = 10;
+
+/// The summary of `explore`.
+pub fn exploration(model: &Model, exploration: &Exploration) -> String {
+    let mut text = String::new();
+    let verdict = match exploration.limit {
+        None => "finished".to_owned(),
+        Some(limit) => format!("not finished: {}", limit_sentence(limit)),
+    };
+    let _ = writeln!(text, "{}: {verdict}\n", model.source().name());
+    text.push_str(&figures(exploration));
+    if let Some(coverage) = &exploration.coverage {
+        text.push_str(&uncovered(model, coverage, exploration.limit.is_some()));
+    }
+    text
+}
+
+/// Why a search ended early.
+pub fn limit_sentence(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Depth => "states beyond --max-depth were not expanded",
+        Limit::Time => "the time limit was reached",
+        Limit::Interrupt => "interrupted",
+        Limit::Ram => "the memory is used up; give more with --ram",
+        Limit::Violation => "ended at the first violation",
+    }
+}
+
+/// The figures of a search, one per line.
+pub fn figures(exploration: &Exploration) -> String {
+    let outcome = &exploration.outcome;
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    match exploration.states() {
+        Some(states) => lines.push(("states", count(states))),
+        None => {
+            let known = outcome.layers.iter().sum();
+            lines.push(("states so far", format!("{} ({} expanded)", count(known), count(outcome.expanded))));
+        }
+    }
+    lines.push(("transitions", count(outcome.transitions)));
+    if let Some(depth) = outcome.layers.len().checked_sub(1) {
+        lines.push(("depth", count(depth as u64)));
+    }
+    if let Some((layer, states)) = widest(&outcome.layers) {
+        lines.push(("widest layer", format!("{} states at depth {layer}", count(states))));
+    }
+    lines.push(("deadlocks", count(outcome.deadlocks)));
+    lines.push(("faults", count(outcome.faults)));
+    if let Some(locality) = outcome.locality.filter(|_| exploration.limit.is_none()) {
+        lines.push(("locality", count(locality)));
+    }
+    lines.push(("record", format!("{} bits", exploration.record_bits)));
+    if exploration.limit.is_none() {
+        lines.push(("checksum", outcome.checksum.to_string()));
+    }
+    lines.push(("memory", memory(exploration)));
+    lines.push(("time", time(exploration)));
+    lines.iter().fold(String::new(), |mut text, (name, value)| {
+        let _ = writeln!(text, "  {name:<13} {value}");
+        text
+    })
+}
+
+/// What never happened, a few of each.
+pub fn uncovered(model: &Model, coverage: &Coverage, early: bool) -> String {
+    let so_far = if early { " so far" } else { "" };
+    let mut text = String::new();
+    let mut list = |title: String, items: &[Uncovered]| {
+        if items.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "\n{title}{so_far}:");
+        for item in items.iter().take(UNCOVERED_SHOWN) {
+            let line = model.source().position(item.span.start).line;
+            let _ = writeln!(text, "  {} (line {line})", item.what);
+        }
+        if items.len() > UNCOVERED_SHOWN {
+            let _ = writeln!(text, "  ... and {} more", items.len() - UNCOVERED_SHOWN);
+        }
+    };
+    let Coverage { transitions, never_taken, locations, never_reached } = coverage;
+    list(format!("{} of {transitions} transitions never taken", never_taken.len()), never_taken);
+    list(format!("{} of {locations} locations never reached", never_reached.len()), never_reached);
+    text
+}
+
+/// A number with its thousands marked.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An amount of memory.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let unit = (bytes.max(1).ilog2() / 10).min(4);
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, UNITS[unit as usize]),
+    }
+}
+
+/// A time.
+pub fn seconds(time: Duration) -> String {
+    let whole = time.as_secs();
+    match whole {
+        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        60..3600 => format!("{}:{:02} min", whole / 60, whole % 60),
+        _ => format!("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60),
+    }
+}
+
+fn widest(layers: &[u64]) -> Option<(usize, u64)> {
+    let widest = *layers.iter().max()?;
+    Some((layers.iter().position(|states| *states == widest)?, widest))
+}
+
+fn memory(exploration: &Exploration) -> String {
+    let usage = &exploration.usage;
+    let data = format!("{} of {} for states", bytes(usage.data_peak), bytes(usage.data_budget));
+    match usage.resident_peak {
+        Some(peak) => format!("{} resident, {data}", bytes(peak)),
+        None => data,
+    }
+}
+
+fn time(exploration: &Exploration) -> String {
+    let usage = &exploration.usage;
+    let rate = exploration.outcome.expanded as f64 / usage.elapsed.as_secs_f64().max(1e-6);
+    let threads = if usage.threads == 1 { "1 thread".into() } else { format!("{} threads", usage.threads) };
+    format!("{}, {} states/s, {threads}", seconds(usage.elapsed), count(rate as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        let shown: Vec<String> = [0, 12, 999, 1000, 352_664, 1_000_000].map(count).into();
+        assert_eq!(shown, ["0", "12", "999", "1,000", "352,664", "1,000,000"]);
+    }
+
+    #[test]
+    fn memory_and_time_have_units() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(3 << 30), "3.0 GiB");
+        assert_eq!(seconds(Duration::from_millis(1250)), "1.2 s");
+        assert_eq!(seconds(Duration::from_secs(61)), "1:01 min");
+        assert_eq!(seconds(Duration::from_secs(7322)), "2:02:02 h");
+    }
+}

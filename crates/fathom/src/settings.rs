@@ -1,0 +1,112 @@
+//! What is a run asked to do? Validated settings: every combination that these types allow makes sense.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::assemble::ModelOptions;
+
+/// What a run may use, and when it gives up.
+#[derive(Clone, Debug)]
+pub struct Resources {
+    /// The most bytes of memory the process may have resident.
+    pub ram: u64,
+    /// Bytes for the structures of the search, in place of what `ram` leaves.
+    pub data_budget: Option<u64>,
+    /// How many threads expand states.
+    pub threads: usize,
+    /// How long the search may take.
+    pub time_limit: Option<Duration>,
+    /// The last layer whose states are expanded.
+    pub max_depth: Option<u64>,
+}
+
+/// A model file and what is chosen about it.
+#[derive(Clone, Debug)]
+pub struct ModelSettings {
+    /// The file.
+    pub path: PathBuf,
+    /// Constants and overflow.
+    pub options: ModelOptions,
+}
+
+/// Where something is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// Standard output.
+    Standard,
+    /// A file.
+    File(PathBuf),
+}
+
+/// What a run prints.
+#[derive(Clone, Debug)]
+pub struct OutputSettings {
+    /// Where the report goes as JSON.
+    pub json: Option<Destination>,
+    /// Whether nothing but errors is printed.
+    pub quiet: bool,
+    /// How progress is told.
+    pub progress: ProgressMode,
+}
+
+/// How progress is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProgressMode {
+    /// A live line on a terminal, timed lines elsewhere if the run takes long.
+    #[default]
+    Auto,
+    /// Timed lines.
+    Plain,
+    /// Timed JSON objects, one per line.
+    Json,
+    /// Not at all.
+    None,
+}
+
+/// Settings of `explore`.
+#[derive(Clone, Debug)]
+pub struct ExploreSettings {
+    /// What to explore.
+    pub model: ModelSettings,
+    /// With what.
+    pub resources: Resources,
+    /// What to print.
+    pub output: OutputSettings,
+    /// What to print of the model in place of exploring it.
+    pub dump: Option<Dump>,
+    /// Where the records go, in the order found. Needs one thread.
+    pub records: Option<PathBuf>,
+    /// Where the graph goes.
+    pub graph: Option<(GraphFormat, Destination)>,
+}
+
+/// What to print of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dump {
+    /// The guarded commands.
+    Program,
+    /// The bits of a record.
+    Layout,
+}
+
+/// How a graph is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// Graphviz.
+    Dot,
+    /// Aldebaran.
+    Aut,
+}
+
+impl Resources {
+    /// Half the machine's memory, all its processors, no limits.
+    pub fn of_this_machine() -> Resources {
+        Resources {
+            ram: crate::machine::default_ram(),
+            data_budget: None,
+            threads: crate::machine::processors(),
+            time_limit: None,
+            max_depth: None,
+        }
+    }
+}
