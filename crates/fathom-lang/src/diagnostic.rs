@@ -1,8 +1,8 @@
 //! What is wrong with a text, and how is the user told?
 //!
 //! A diagnostic is a sentence, the places it is about, and what to do. Diagnostics are collected, so that one run tells
-//! several; what is kept and what is printed are both bounded, whatever the text:
-//! at most [`KEPT_MAX`] of each severity are kept, [`SHOWN_MAX`] are printed, and of a long line only a window around the place is shown.
+//! several. What is kept and what is printed are both bounded, whatever the text: at most [`KEPT_MAX`] of each
+//! severity are kept, [`SHOWN_MAX`] are printed, and of a long line only a window around the place is shown.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

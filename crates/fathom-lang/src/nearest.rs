@@ -1,7 +1,7 @@
 //! Which name did the user mean?
 //!
-//! A suggestion is worth showing only if it is close: at most a third of the name may differ. Names longer than
-//! [`NAME_BYTES_MAX`] get none, so that the cost of a look-up is bounded by the number of candidates.
+//! A suggestion is worth showing only if it is close: at most a third of the name may differ. Very long names
+//! get none, so that the cost of a look-up is bounded by the number of candidates.
 
 /// The longest name that is compared.
 const NAME_BYTES_MAX: usize = 64;

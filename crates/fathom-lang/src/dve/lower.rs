@@ -62,7 +62,10 @@ pub(crate) fn lower(
         Some(span) => lowering.synchronous(span),
         None => lowering.asynchronous(),
     }
-    lowering.labels();
+    // After an error a process may be missing from the program.
+    if lowering.diagnostics.error_count() == 0 {
+        lowering.labels();
+    }
     let Lowering { program, usage, diagnostics, .. } = lowering;
     if program.processes.is_empty() && diagnostics.error_count() == 0 {
         let diagnostic = Diagnostic::error("the system has no process").at(system.keyword, "");

@@ -1,10 +1,17 @@
 //! What does a DVE model say?
 //!
-//! Text goes through stages, each in its file: words ([`lexer`]), tree ([`ast`], built by [`parser`], [`processes`] and
-//! [`expressions`]), declared names ([`resolve`], kept in [`symbols`]), meaning of expressions ([`typecheck`], with
-//! [`fold`] for what is constant), guarded commands ([`lower`], built by [`actions`]), and a last look for what is odd ([`lint`]). Errors of the grammar end the work, since half a tree gives false
-//! errors about names; all later stages report together. Time and memory are linear in the text and the
-//! size of the program, which is bounded (pairs of senders and receivers multiply).
+//! | file | question |
+//! |---|---|
+//! | `lexer` | what are the words of a text? |
+//! | `parser`, `processes`, `expressions` | which tree (`ast`) do they form? |
+//! | `resolve` | which names are declared (`symbols`)? |
+//! | `typecheck`, `fold` | what does an expression mean where it stands, and what of it is known? |
+//! | `lower`, `actions` | which guarded commands does a model stand for? |
+//! | `lint` | what of a correct model looks like a mistake? |
+//!
+//! Errors of the grammar end the work, since half a tree gives false errors about names; all later stages report together.
+//! Time and memory are linear in the text and the size of the program, which is bounded (pairs of senders and
+//! receivers multiply).
 
 mod actions;
 mod ast;

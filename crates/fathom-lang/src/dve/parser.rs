@@ -1,9 +1,9 @@
 //! Which tree do the words of a DVE text form?
 //!
-//! Recursive descent over the grammar; processes are in [`super::processes`], expressions in [`super::expressions`]. Whoever meets a wrong word reports it and
-//! returns [`Malformed`]; the nearest list (items of the model, items of a process, transitions) skips to a place where the next
-//! element can begin and goes on, so one run reports several errors. Every loop passes at least one word per round, so
-//! parsing is linear.
+//! Recursive descent over the grammar; processes are in [`super::processes`], expressions in [`super::expressions`].
+//! Whoever meets a wrong word reports it and returns [`Malformed`]; the nearest list (items of the model, sections of a
+//! process, transitions) skips to a place where the next element can begin and goes on, so one run reports several errors.
+//! Every loop passes at least one word per round, so parsing is linear.
 
 use fathom_model::span::Span;
 

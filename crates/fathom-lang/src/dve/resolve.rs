@@ -48,11 +48,13 @@ pub(crate) fn resolve(
         resolver.symbols.processes.push(symbol);
     }
     let property = model.system.as_ref().and_then(|system| system.property);
+    let property = property.and_then(|name| resolver.symbols.names.get(name.text).copied());
     for (number, process) in model.processes.iter().enumerate() {
-        if property.is_some_and(|property| property.text == process.name.text) {
-            resolver.property_constants(number, process);
-        } else {
-            resolver.process(number, process);
+        match property {
+            Some(Symbol::Process(property)) if property == number => {
+                resolver.property_constants(number, process);
+            }
+            _ => resolver.process(number, process),
         }
     }
     (resolver.symbols, resolver.program)
