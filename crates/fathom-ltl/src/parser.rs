@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use crate::atom::{AtomLanguage, AtomText};
+use crate::atom::{AtomId, AtomLanguage, AtomText};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::formula::Formula;
 use crate::lexer::{self, Token, TokenKind};
@@ -77,21 +77,30 @@ pub fn parse_part(
 
 /// Would this atom, unquoted, be read as the atom it is?
 pub(crate) fn stands_in_place(text: &str) -> bool {
-    let mut seen = OnlyText(None);
-    match parse(text, &mut seen) {
-        Ok(Formula::Atom(_)) => {}
-        _ => return false,
-    }
-    seen.0.as_deref() == Some(text)
+    single_atom(text).is_some_and(|atom| atom.text == text)
 }
 
-/// A language with one atom, which remembers the text.
-struct OnlyText(Option<String>);
+/// L and T, when the atom is written `L == "T"`.
+pub(crate) fn as_process_state(text: &str) -> Option<(String, String)> {
+    single_atom(text)?.equals
+}
 
-impl AtomLanguage for OnlyText {
-    fn atom(&mut self, atom: &AtomText) -> Result<crate::atom::AtomId, Diagnostic> {
-        self.0 = Some(atom.text.clone());
-        crate::atom::AtomId::new(0).ok_or_else(|| Diagnostic::new(atom.span, "no atom"))
+/// The atom, if the text is one written in place and nothing else.
+fn single_atom(text: &str) -> Option<AtomText> {
+    let mut seen = OnlyAtom(None);
+    match parse(text, &mut seen) {
+        Ok(Formula::Atom(_)) => seen.0,
+        _ => None,
+    }
+}
+
+/// A language with one atom, which remembers how it was written.
+struct OnlyAtom(Option<AtomText>);
+
+impl AtomLanguage for OnlyAtom {
+    fn atom(&mut self, atom: &AtomText) -> Result<AtomId, Diagnostic> {
+        self.0 = Some(atom.clone());
+        AtomId::new(0).ok_or_else(|| Diagnostic::new(atom.span, "no atom"))
     }
 }
 

@@ -32,7 +32,7 @@ impl Random {
             return match self.below(20) {
                 0 => Formula::True,
                 1 => Formula::False,
-                _ => Formula::Atom(AtomId::new(self.below(atoms)).unwrap()),
+                _ => Formula::Atom(AtomId::new(self.below(atoms)).expect("few atoms")),
             };
         }
         let kind = self.below(13);
@@ -67,6 +67,6 @@ impl Random {
     pub(crate) fn word(&mut self, atoms: usize, stem_max: usize, cycle_max: usize) -> Lasso {
         let (stem, cycle) = (self.below(stem_max + 1), 1 + self.below(cycle_max));
         let (stem, cycle) = (self.letters(stem, atoms), self.letters(cycle, atoms));
-        Lasso::new(&stem, &cycle).unwrap()
+        Lasso::new(&stem, &cycle).expect("the cycle is not empty")
     }
 }

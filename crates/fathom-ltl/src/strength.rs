@@ -1,0 +1,131 @@
+//! How hard is it to search for a run that this automaton accepts?
+//!
+//! Per strongly connected component. Terminal: whoever reaches it has found a violation. Weak: any cycle inside is
+//! accepting. Strong: only some cycles are.
+
+use crate::automaton::{Automaton, StateId, mark_set};
+use crate::graph::{Components, Graph};
+use crate::label::{self, Labels};
+
+/// What a component asks of a search; later ones ask for more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Strength {
+    /// No accepting run stays in it.
+    Rejecting,
+    /// Every word is accepted from every state of it.
+    Terminal,
+    /// Every run that stays in it is accepting.
+    Weak,
+    /// Some runs that stay in it are accepting, some are not.
+    Strong,
+}
+
+impl Strength {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strength::Rejecting => "rejecting",
+            Strength::Terminal => "terminal",
+            Strength::Weak => "weak",
+            Strength::Strong => "strong",
+        }
+    }
+}
+
+/// One strongly connected component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Its states, ascending.
+    pub states: Vec<StateId>,
+    /// What it asks of a search.
+    pub strength: Strength,
+}
+
+/// Facts about an automaton.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Number of states.
+    pub states: usize,
+    /// Number of edges: guard, target and marks.
+    pub edges: usize,
+    /// Number of marks.
+    pub marks: u32,
+    /// Does every letter lead from every state to one state at most?
+    pub deterministic: bool,
+    /// Does every letter lead on from every state?
+    pub complete: bool,
+    /// The greatest strength of its components.
+    pub strength: Strength,
+    /// The reachable components, each after those it can reach.
+    pub components: Vec<Component>,
+}
+
+/// Describes the reachable part of an automaton; nothing if its guards need more than a million nodes as diagrams.
+pub fn profile(automaton: &Automaton) -> Option<Profile> {
+    let mut labels = Labels::new(1 << 20);
+    let graph = Graph::from_automaton(automaton, &mut labels);
+    let (mut deterministic, mut complete) = (true, true);
+    for arcs in &graph.arcs {
+        let mut seen = label::NONE;
+        for arc in arcs {
+            deterministic &= labels.and(seen, arc.label) == label::NONE;
+            seen = labels.or(seen, arc.label);
+        }
+        complete &= seen == label::ALL;
+    }
+    let found = graph.components();
+    let mut components = Vec::new();
+    for component in 0..found.members.len() {
+        let states = found.members[component].iter().map(|&state| StateId(state as u32)).collect();
+        components.push(Component { states, strength: strength(&graph, &found, component, &mut labels) });
+    }
+    let strongest = components.iter().map(|component| component.strength).max();
+    if labels.exhausted() {
+        return None;
+    }
+    Some(Profile {
+        states: automaton.states.len(),
+        edges: automaton.edge_count(),
+        marks: automaton.mark_count,
+        deterministic,
+        complete,
+        strength: strongest.unwrap_or(Strength::Rejecting),
+        components,
+    })
+}
+
+fn strength(graph: &Graph, components: &Components, component: usize, labels: &mut Labels) -> Strength {
+    if !graph.is_accepting(components, component) {
+        return Strength::Rejecting;
+    }
+    if (0..graph.mark_count).any(|mark| has_cycle_without(graph, components, component, mark)) {
+        return Strength::Strong;
+    }
+    let complete = components.members[component].iter().all(|&state| {
+        let inside = graph.arcs[state].iter().filter(|arc| components.of[arc.target] == component);
+        let mut seen = label::NONE;
+        for arc in inside {
+            seen = labels.or(seen, arc.label);
+        }
+        seen == label::ALL
+    });
+    if complete { Strength::Terminal } else { Strength::Weak }
+}
+
+/// Can a run stay in the component and never meet the mark? States that cannot go on without it are taken away until
+/// none is left, or none goes.
+fn has_cycle_without(graph: &Graph, components: &Components, component: usize, mark: u32) -> bool {
+    debug_assert!(mark_set(graph.mark_count) >> mark & 1 == 1);
+    let mut left = components.members[component].clone();
+    loop {
+        let goes_on = |state: &usize| {
+            let mut arcs = graph.arcs[*state].iter();
+            arcs.any(|arc| arc.marks >> mark & 1 == 0 && left.contains(&arc.target))
+        };
+        let kept: Vec<usize> = left.iter().copied().filter(goes_on).collect();
+        if kept.len() == left.len() {
+            return !left.is_empty();
+        }
+        left = kept;
+    }
+}

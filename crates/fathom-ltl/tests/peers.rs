@@ -1,0 +1,251 @@
+//! Do `lbt` and `spin -f` agree? Each is asked where it is installed; a test says so on stderr where it is not.
+
+mod random;
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use fathom_ltl::automaton::{Automaton, Cube, Edge, Guard, Placement, StateId};
+use fathom_ltl::formula::Formula;
+use fathom_ltl::inclusion::common_word;
+use fathom_ltl::limits::Limits;
+use fathom_ltl::translate::translate;
+use random::Random;
+
+/// Formulas per peer; one in `SPIN_EVERY` goes to spin, whose automata and running times are large.
+const FORMULAS: u64 = 2_000;
+
+fn agrees(seed: u64, peer: &str, formula: &Formula, theirs: &Automaton) {
+    let shown = formula.display::<&str>(&[]).to_string();
+    let no = translate(&formula.negated(), Limits::default()).unwrap();
+    if let Some(word) = common_word(theirs, &no.buchi) {
+        panic!("seed {seed}: {peer} and we differ on {shown}: {peer} accepts {word}");
+    }
+}
+
+/// The peer's automata of the formula and of its negation against ours: together both inclusions.
+fn compare(seed: u64, peer: &str, ask: impl Fn(&Formula) -> Option<Automaton>) -> bool {
+    let mut random = Random::new(seed);
+    let (operators, atoms) = (1 + random.below(7), 1 + random.below(3));
+    let formula = random.formula(operators, atoms);
+    let (Some(yes), Some(no)) = (ask(&formula), ask(&formula.negated())) else { return false };
+    agrees(seed, peer, &formula, &yes);
+    agrees(seed, peer, &formula.negated(), &no);
+    true
+}
+
+fn run(program: &str, arguments: &[&str], input: &str) -> Option<String> {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    child.stdin.take()?.write_all(input.as_bytes()).ok()?;
+    Some(String::from_utf8_lossy(&child.wait_with_output().ok()?.stdout).into_owned())
+}
+
+#[test]
+fn lbt_agrees() {
+    if run("lbt", &[], "t\n").is_none() {
+        eprintln!("skipped: lbt_agrees (lbt is not installed)");
+        return;
+    }
+    let compared = (0..FORMULAS + 100).filter(|&seed| compare(seed, "lbt", ask_lbt)).count();
+    println!("lbt: {compared} formulas compared");
+    assert!(compared as u64 >= FORMULAS, "{compared}");
+}
+
+#[test]
+fn spin_agrees() {
+    if run("spin", &["-V"], "").is_none() {
+        eprintln!("skipped: spin_agrees (spin is not installed)");
+        return;
+    }
+    let compared = (0..FORMULAS + 200).filter(|&seed| compare(seed, "spin", ask_spin)).count();
+    println!("spin: {compared} formulas compared");
+    assert!(compared as u64 >= FORMULAS, "{compared}");
+}
+
+fn ask_lbt(formula: &Formula) -> Option<Automaton> {
+    read_lbt(&run("lbt", &[], &format!("{}\n", prefix(formula)))?)
+}
+
+/// lbt's own notation: operators first; `W` and `M` spelled out.
+fn prefix(formula: &Formula) -> String {
+    let two = |operator: &str, a: &Formula, b: &Formula| format!("{operator} {} {}", prefix(a), prefix(b));
+    let chain = |operator: &str, operands: &[Formula]| {
+        let texts: Vec<String> = operands.iter().map(prefix).collect();
+        format!("{}{}", format!("{operator} ").repeat(texts.len() - 1), texts.join(" "))
+    };
+    match formula {
+        Formula::True => "t".into(),
+        Formula::False => "f".into(),
+        Formula::Atom(atom) => format!("p{}", atom.index()),
+        Formula::Not(a) => format!("! {}", prefix(a)),
+        Formula::And(operands) => chain("&", operands),
+        Formula::Or(operands) => chain("|", operands),
+        Formula::Implies(a, b) => two("i", a, b),
+        Formula::Iff(a, b) => two("e", a, b),
+        Formula::Next(a) => format!("X {}", prefix(a)),
+        Formula::Finally(a) => format!("F {}", prefix(a)),
+        Formula::Globally(a) => format!("G {}", prefix(a)),
+        Formula::Until(a, b) => two("U", a, b),
+        Formula::Release(a, b) => two("V", a, b),
+        Formula::WeakUntil(a, b) => format!("| {} G {}", two("U", a, b), prefix(a)),
+        Formula::StrongRelease(a, b) => format!("& {} F {}", two("V", a, b), prefix(a)),
+    }
+}
+
+/// `states acceptance-sets`, then per state: number, initial?, its sets up to -1, edges `target guard` up to -1.
+fn read_lbt(text: &str) -> Option<Automaton> {
+    let mut lines = text.lines();
+    let mut first = lines.next()?.split_whitespace();
+    let states: usize = first.next()?.parse().ok()?;
+    let marks: u32 = first.next().map_or(Some(0), |count| count.parse().ok())?;
+    let mut edges = vec![Vec::new(); states.max(1)];
+    let mut initial = 0;
+    while let Some(line) = lines.next() {
+        let numbers: Vec<i64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        let [state, is_initial, sets @ ..] = numbers.as_slice() else { continue };
+        if *is_initial == 1 {
+            initial = *state as u32;
+        }
+        let own = sets.iter().filter(|set| **set >= 0).fold(0u64, |marks, set| marks | 1 << set);
+        for line in lines.by_ref().take_while(|line| line.trim() != "-1") {
+            let (target, guard) = line.trim().split_once(' ')?;
+            let (guard, _) = lbt_guard(&guard.split_whitespace().collect::<Vec<_>>());
+            edges[*state as usize].push(Edge { guard, target: StateId(target.parse().ok()?), marks: own });
+        }
+    }
+    Some(Automaton {
+        atom_count: 4,
+        mark_count: marks,
+        initial: StateId(initial),
+        states: edges,
+        placement: Placement::State,
+    })
+}
+
+/// A guard in prefix notation, and how many words it took.
+fn lbt_guard(words: &[&str]) -> (Guard, usize) {
+    match words[0] {
+        "t" => (Guard::always(), 1),
+        "&" | "|" => {
+            let (a, used) = lbt_guard(&words[1..]);
+            let (b, more) = lbt_guard(&words[1 + used..]);
+            let joined = if words[0] == "&" { both(&a, &b) } else { either(a, b) };
+            (joined, 1 + used + more)
+        }
+        "!" => {
+            let atom: u32 = words[1][1..].parse().unwrap();
+            (Guard { cubes: vec![Cube { positive: 0, negative: 1 << atom }] }, 2)
+        }
+        atom => {
+            (Guard { cubes: vec![Cube { positive: 1 << atom[1..].parse::<u32>().unwrap(), negative: 0 }] }, 1)
+        }
+    }
+}
+
+fn both(a: &Guard, b: &Guard) -> Guard {
+    let pairs = a.cubes.iter().flat_map(|x| b.cubes.iter().map(move |y| (x, y)));
+    let joined =
+        pairs.map(|(x, y)| Cube { positive: x.positive | y.positive, negative: x.negative | y.negative });
+    Guard { cubes: joined.filter(|cube| cube.positive & cube.negative == 0).collect() }
+}
+
+fn either(mut a: Guard, b: Guard) -> Guard {
+    a.cubes.extend(b.cubes);
+    a
+}
+
+fn ask_spin(formula: &Formula) -> Option<Automaton> {
+    read_never(&run("timeout", &["5", "spin", "-f", &infix(formula)], "")?)
+}
+
+fn infix(formula: &Formula) -> String {
+    let two = |a: &Formula, operator: &str, b: &Formula| format!("({} {operator} {})", infix(a), infix(b));
+    let chain = |operator: &str, operands: &[Formula]| {
+        format!("({})", operands.iter().map(infix).collect::<Vec<_>>().join(operator))
+    };
+    match formula {
+        Formula::True => "true".into(),
+        Formula::False => "false".into(),
+        Formula::Atom(atom) => format!("p{}", atom.index()),
+        Formula::Not(a) => format!("(! {})", infix(a)),
+        Formula::And(operands) => chain(" && ", operands),
+        Formula::Or(operands) => chain(" || ", operands),
+        Formula::Implies(a, b) => format!("((! {}) || {})", infix(a), infix(b)),
+        Formula::Iff(a, b) => {
+            let (a, b) = (infix(a), infix(b));
+            format!("(({a} && {b}) || ((! {a}) && (! {b})))")
+        }
+        Formula::Next(a) => format!("(X {})", infix(a)),
+        Formula::Finally(a) => format!("(<> {})", infix(a)),
+        Formula::Globally(a) => format!("([] {})", infix(a)),
+        Formula::Until(a, b) => two(a, "U", b),
+        Formula::Release(a, b) => two(a, "V", b),
+        Formula::WeakUntil(a, b) => format!("({} || ([] {}))", two(a, "U", b), infix(a)),
+        Formula::StrongRelease(a, b) => format!("({} && (<> {}))", two(a, "V", b), infix(a)),
+    }
+}
+
+/// Reads `name: do :: (guard) -> goto name od;` and `name: skip`. A claim that may end by itself accepts what follows.
+fn read_never(text: &str) -> Option<Automaton> {
+    let mut names: Vec<String> = Vec::new();
+    let mut lines: Vec<(usize, String, String)> = Vec::new();
+    let number = |names: &mut Vec<String>, name: &str| {
+        names.iter().position(|known| known == name).unwrap_or_else(|| {
+            names.push(name.to_owned());
+            names.len() - 1
+        })
+    };
+    let mut state = 0;
+    if !text.trim_end().ends_with('}') {
+        return None;
+    }
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_suffix(':') {
+            state = number(&mut names, name);
+        } else if let Some((guard, target)) =
+            line.strip_prefix("::").and_then(|rest| rest.split_once("-> goto "))
+        {
+            lines.push((state, guard.trim().to_owned(), target.trim().to_owned()));
+        } else if line.starts_with("skip") {
+            lines.push((state, "(1)".into(), names[state].clone()));
+        } else if line.starts_with("::") {
+            return None;
+        }
+    }
+    let edges: Vec<(usize, Guard, usize)> = lines
+        .iter()
+        .map(|(state, guard, target)| (*state, never_guard(guard), number(&mut names, target)))
+        .collect();
+    let mut states = vec![Vec::new(); names.len().max(1)];
+    for (state, guard, target) in edges {
+        let marks = u64::from(names[state].starts_with("accept"));
+        states[state].push(Edge { guard, target: StateId(target as u32), marks });
+    }
+    Some(Automaton { atom_count: 4, mark_count: 1, initial: StateId(0), states, placement: Placement::State })
+}
+
+/// Disjunctions of conjunctions of literals, with any number of parentheses.
+fn never_guard(text: &str) -> Guard {
+    let mut cubes = Vec::new();
+    for conjunction in text.split("||") {
+        let mut cube = Cube::default();
+        for literal in conjunction.split("&&") {
+            let literal: String = literal.chars().filter(|c| !"() \t".contains(*c)).collect();
+            match literal.strip_prefix('!') {
+                _ if literal == "1" => {}
+                Some(atom) => cube.negative |= 1 << atom[1..].parse::<u32>().unwrap(),
+                None => cube.positive |= 1 << literal[1..].parse::<u32>().unwrap(),
+            }
+        }
+        if cube.positive & cube.negative == 0 {
+            cubes.push(cube);
+        }
+    }
+    Guard { cubes }
+}
