@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod filter;
+mod log;
+mod priority_queue;
 mod random;
 mod table;
 mod window;
