@@ -29,11 +29,6 @@ impl Plan {
         } else {
             orders.push(base.clone());
             orders.push(base.iter().rev().copied().collect());
-            for rotation in [1, mark_count as usize / 2] {
-                let mut rotated = base.clone();
-                rotated.rotate_left(rotation);
-                orders.push(rotated);
-            }
         }
         let plan = |order: Vec<u32>| [true, false].map(|early| Plan { order: order.clone(), early });
         orders.into_iter().flat_map(plan).collect()
@@ -61,6 +56,7 @@ pub(crate) fn degeneralise(
     budget: &Budget,
 ) -> Result<Graph, TranslateError> {
     let components = graph.components();
+    let early = counted_on_entry(graph, &components, plan);
     let mut nodes: Vec<(usize, u32, bool)> = Vec::new();
     let mut entry = vec![0u32; graph.arcs.len()];
     let mut place: BTreeMap<(usize, u32), usize> = BTreeMap::new();
@@ -68,7 +64,7 @@ pub(crate) fn degeneralise(
     for component in 0..components.members.len() {
         let deciding = deciding(graph, &components, component, plan);
         let accepting = graph.is_accepting(&components, component);
-        let closed = closed_levels(graph, &components, component, &deciding, plan, budget)?;
+        let closed = closed_levels(graph, &components, component, &deciding, &early, budget)?;
         for &(state, level) in &closed {
             entry[state] = level;
             place.insert((state, level), nodes.len());
@@ -82,7 +78,7 @@ pub(crate) fn degeneralise(
         let component = components.of[state];
         let step = |arc: &Arc| {
             let next = if components.of[arc.target] == component {
-                advance(level, met(graph, &components, arc, plan), &levels[component])
+                advance(level, arc.marks | early[arc.target], &levels[component])
             } else {
                 entry[arc.target]
             };
@@ -111,15 +107,14 @@ fn deciding(graph: &Graph, components: &Components, component: usize, plan: &Pla
     plan.order.iter().copied().filter(|mark| common >> mark & 1 == 0).collect()
 }
 
-/// The marks a step counts.
-fn met(graph: &Graph, components: &Components, arc: &Arc, plan: &Plan) -> u64 {
-    if !plan.early {
-        return arc.marks;
-    }
-    // Whoever stays in the component from here on meets these at the next step: count them now.
-    let component = components.of[arc.target];
-    let inside = graph.arcs[arc.target].iter().filter(|next| components.of[next.target] == component);
-    arc.marks | inside.fold(mark_set(graph.mark_count), |marks, next| marks & next.marks)
+/// Per state, the marks that a step into it counts already: whoever stays in the component meets them at the next step.
+fn counted_on_entry(graph: &Graph, components: &Components, plan: &Plan) -> Vec<u64> {
+    let common = |state: usize| {
+        let component = components.of[state];
+        let inside = graph.arcs[state].iter().filter(|next| components.of[next.target] == component);
+        inside.fold(mark_set(graph.mark_count), |marks, next| marks & next.marks)
+    };
+    (0..graph.arcs.len()).map(|state| if plan.early { common(state) } else { 0 }).collect()
 }
 
 fn advance(level: u32, marks: u64, deciding: &[u32]) -> u32 {
@@ -137,7 +132,7 @@ fn closed_levels(
     components: &Components,
     component: usize,
     deciding: &[u32],
-    plan: &Plan,
+    early: &[u64],
     budget: &Budget,
 ) -> Result<Vec<(usize, u32)>, TranslateError> {
     let members = &components.members[component];
@@ -146,13 +141,13 @@ fn closed_levels(
     }
     let mut best: Option<BTreeSet<(usize, u32)>> = None;
     for level in 0..=deciding.len() as u32 {
-        let mut part = reachable(graph, components, (members[0], level), deciding, plan);
+        let mut part = reachable(graph, components, (members[0], level), deciding, early);
         // What is reached from the deepest point, and reaches itself again, is closed: shrink until it is.
         loop {
             budget.check(part.len(), 0)?;
             let smaller = part
                 .iter()
-                .map(|&node| reachable(graph, components, node, deciding, plan))
+                .map(|&node| reachable(graph, components, node, deciding, early))
                 .find(|inner| inner.len() < part.len());
             match smaller {
                 Some(inner) => part = inner,
@@ -171,7 +166,7 @@ fn reachable(
     components: &Components,
     start: (usize, u32),
     deciding: &[u32],
-    plan: &Plan,
+    early: &[u64],
 ) -> BTreeSet<(usize, u32)> {
     let component = components.of[start.0];
     let mut seen = BTreeSet::new();
@@ -180,7 +175,7 @@ fn reachable(
     while let Some((state, level)) = work.pop() {
         for arc in &graph.arcs[state] {
             if components.of[arc.target] == component {
-                let next = (arc.target, advance(level, met(graph, components, arc, plan), deciding));
+                let next = (arc.target, advance(level, arc.marks | early[arc.target], deciding));
                 if seen.insert(next) {
                     work.push(next);
                 }

@@ -36,7 +36,7 @@ fn specimen(random: &mut Random) -> (Formula, Automaton) {
     loop {
         let operators = 2 + random.below(6);
         let formula = random.formula(operators, 2);
-        let automaton = translate(&formula, Limits::default()).unwrap().buchi;
+        let automaton = translate(&formula, Limits::default()).expect("within the limits").buchi;
         if automaton.edge_count() > 0 && automaton.states.len() <= 8 {
             return (formula, automaton);
         }

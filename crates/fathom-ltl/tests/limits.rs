@@ -1,0 +1,68 @@
+//! Are usual formulas quick, and does one that explodes end in a message?
+
+mod random;
+
+use std::time::{Duration, Instant};
+
+use fathom_ltl::atom::AtomTable;
+use fathom_ltl::formula::Formula;
+use fathom_ltl::limits::{Limits, TranslateError};
+use fathom_ltl::parser::parse;
+use fathom_ltl::translate::translate;
+use random::Random;
+
+fn conjunction(parts: usize, part: impl Fn(usize) -> String) -> Formula {
+    let text = (0..parts).map(part).collect::<Vec<_>>().join(" && ");
+    parse(&text, &mut AtomTable::new()).expect("a formula")
+}
+
+#[test]
+fn fairness_up_to_eight_stays_small() {
+    for count in 1..=8 {
+        let started = Instant::now();
+        let both = translate(&conjunction(count, |i| format!("G F a{i}")), Limits::default()).unwrap();
+        assert_eq!((both.generalised.states.len(), both.generalised.mark_count), (1, count as u32));
+        assert_eq!(both.buchi.states.len(), count + 1);
+        println!("fairness {count}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn twelve_operators_are_translated() {
+    let started = Instant::now();
+    let (mut slowest, mut states) = (Duration::ZERO, 0);
+    for seed in 0..1_000u64 {
+        let formula = Random::new(seed).formula(12, 4);
+        let began = Instant::now();
+        states += translate(&formula, Limits::default()).unwrap().buchi.states.len();
+        slowest = slowest.max(began.elapsed());
+    }
+    println!("1000 formulas of 12 operators: {:?}, slowest {slowest:?}, {states} states", started.elapsed());
+}
+
+#[test]
+fn what_explodes_is_stopped() {
+    let streett = conjunction(12, |i| format!("(G F a{i} -> G F b{i})"));
+    let small = conjunction(3, |i| format!("(G F a{i} -> G F b{i})"));
+    let few = Limits { states_max: 3, ..Limits::default() };
+    assert_eq!(translate(&small, few).unwrap_err(), TranslateError::States(3));
+    for (limits, expected) in [
+        (Limits { edges_max: 2000, ..Limits::default() }, TranslateError::Edges(2000)),
+        (
+            Limits { time: Some(Duration::from_millis(1)), ..Limits::default() },
+            TranslateError::Time(Duration::from_millis(1)),
+        ),
+        (Limits { label_nodes_max: 100, ..Limits::default() }, TranslateError::Labels(100)),
+    ] {
+        assert_eq!(translate(&streett, limits).unwrap_err(), expected);
+    }
+    let chain = (0..63).fold("F a63".to_owned(), |inner, i| format!("F(a{i} && X {inner})"));
+    let wide = conjunction(64, |i| format!("(a{i} U X X X a{})", (i + 1) % 64));
+    let chain = parse(&chain, &mut AtomTable::new()).unwrap();
+    for formula in [chain, wide] {
+        let limits = Limits { time: Some(Duration::from_secs(2)), ..Limits::default() };
+        if let Err(error) = translate(&formula, limits) {
+            println!("stopped: {error}");
+        }
+    }
+}
