@@ -70,7 +70,7 @@ fn fold_all(leading: &[u64]) -> u64 {
 
 /// The 128-bit product with a constant, its halves joined.
 #[inline(always)]
-fn fold(word: u64) -> u64 {
+pub(crate) fn fold(word: u64) -> u64 {
     let product = u128::from(word) * u128::from(FOLD);
     (product >> 64) as u64 ^ product as u64
 }

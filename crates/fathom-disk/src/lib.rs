@@ -9,6 +9,7 @@ pub mod key;
 pub mod log;
 pub mod manifest;
 pub mod mix;
+pub mod perfect_hash;
 pub mod prefetch;
 pub mod priority_queue;
 pub mod run;

@@ -5,6 +5,7 @@
 
 mod filter;
 mod log;
+mod perfect_hash;
 mod priority_queue;
 mod random;
 mod table;
