@@ -134,7 +134,8 @@ fn look_ups_over_many_runs_join_reads_and_agree_with_the_model() {
         }
         for (index, part) in parts.iter().enumerate() {
             let name = format!("part-{index}");
-            write(&volume, &budget, &name, &RunConfig::live(width, TAG), &flat(part)).unwrap();
+            let config = RunConfig { keys_per_block: 128, ..RunConfig::live(width, TAG) };
+            write(&volume, &budget, &name, &config, &flat(part)).unwrap();
         }
         let runs: Vec<Run> = (0..5)
             .map(|part| Run::open(&volume, &budget, &format!("part-{part}"), width, TAG).unwrap())

@@ -182,12 +182,33 @@ fn read_names(payload: &[u8]) -> Result<([Meaning; 16], &[u8]), Malformed> {
     Ok((table, rest))
 }
 
-/// Eight bytes at `place`; past the end of `bytes` they count as zeros.
-#[inline(always)]
-fn load(bytes: &[u8], place: usize) -> u64 {
-    match bytes.get(place..place.wrapping_add(8)) {
-        Some(eight) => u64::from_le_bytes(eight.try_into().expect("eight bytes")),
-        None => bytes.get(place..).map_or(0, key::load_partial),
+/// Literals, readable eight bytes at a time up to their very end.
+struct Literals<'a> {
+    bytes: &'a [u8],
+    /// Where the last eight bytes begin (0 if there are fewer), and a copy of them with zeros behind.
+    tail_start: usize,
+    tail: [u8; 24],
+}
+
+impl<'a> Literals<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        let tail_start = bytes.len().saturating_sub(8);
+        let mut tail = [0; 24];
+        tail[..bytes.len() - tail_start].copy_from_slice(&bytes[tail_start..]);
+        Self { bytes, tail_start, tail }
+    }
+
+    /// Eight bytes at `place`; past the end they count as zeros.
+    #[inline(always)]
+    fn load(&self, place: usize) -> u64 {
+        let eight = match self.bytes.get(place..place.wrapping_add(8)) {
+            Some(eight) => eight,
+            None => {
+                let start = place.wrapping_sub(self.tail_start).min(16);
+                &self.tail[start..start + 8]
+            }
+        };
+        u64::from_le_bytes(eight.try_into().expect("eight bytes"))
     }
 }
 
@@ -197,22 +218,23 @@ fn decode_one(
     literals: &[u8],
     keys: &mut [u64],
 ) -> Result<(), Malformed> {
+    let ahead = Literals::new(literals);
     let (first, rest) = keys.split_first_mut().ok_or(Malformed)?;
     let (mut key, mut place) = (*first, 0);
     let mut pairs = rest.chunks_exact_mut(2);
     for (pair, &both) in pairs.by_ref().zip(nibbles) {
         let meaning = table[usize::from(both & 15)];
-        key = key.wrapping_add(load(literals, place) & meaning.mask).wrapping_add(meaning.addend);
+        key = key.wrapping_add(ahead.load(place) & meaning.mask).wrapping_add(meaning.addend);
         place += meaning.step;
         pair[0] = key;
         let meaning = table[usize::from(both >> 4)];
-        key = key.wrapping_add(load(literals, place) & meaning.mask).wrapping_add(meaning.addend);
+        key = key.wrapping_add(ahead.load(place) & meaning.mask).wrapping_add(meaning.addend);
         place += meaning.step;
         pair[1] = key;
     }
     if let ([last], Some(&both)) = (pairs.into_remainder(), nibbles.last()) {
         let meaning = table[usize::from(both & 15)];
-        *last = key.wrapping_add(load(literals, place) & meaning.mask).wrapping_add(meaning.addend);
+        *last = key.wrapping_add(ahead.load(place) & meaning.mask).wrapping_add(meaning.addend);
         place += meaning.step;
     }
     if place == literals.len() { Ok(()) } else { Err(Malformed) }
@@ -224,6 +246,7 @@ fn decode_two(
     literals: &[u8],
     keys: &mut [u64],
 ) -> Result<(), Malformed> {
+    let ahead = Literals::new(literals);
     let (mut key, mut place) = (key::wide(keys), 0);
     for (index, pair) in keys[2..].chunks_exact_mut(2).enumerate() {
         let nibble = nibbles[index / 2] >> (4 * (index % 2)) & 15;
@@ -235,7 +258,7 @@ fn decode_two(
             place = literals.len() - rest.len();
         } else {
             let meaning = table[usize::from(nibble)];
-            let low = load(literals, place) & meaning.mask;
+            let low = ahead.load(place) & meaning.mask;
             // An addend of 0 is 2^64: the name of the largest gap of one word, plus one.
             let addend = u128::from(meaning.addend.wrapping_sub(1)) + 1;
             key = key.wrapping_add(u128::from(low)).wrapping_add(addend);
@@ -253,6 +276,7 @@ fn decode_many(
     literals: &[u8],
     keys: &mut [u64],
 ) -> Result<(), Malformed> {
+    let ahead = Literals::new(literals);
     let mut place = 0;
     for index in 0..keys.len() / words - 1 {
         let nibble = nibbles[index / 2] >> (4 * (index % 2)) & 15;
@@ -264,7 +288,7 @@ fn decode_many(
             place = literals.len() - rest.len();
         } else {
             let meaning = table[usize::from(nibble)];
-            let low = load(literals, place) & meaning.mask;
+            let low = ahead.load(place) & meaning.mask;
             key::step_by_word(key, low.wrapping_add(meaning.addend.wrapping_sub(1)));
             place += meaning.step;
         }

