@@ -1,6 +1,8 @@
 //! Tasks of the project itself: corpus runs, benchmarks, checks. `cargo xtask --help` lists them.
 
+mod bench;
 mod corpus;
+mod sabotage;
 mod widths;
 
 use clap::{Parser, Subcommand};
@@ -15,14 +17,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Measure, side by side with what it is compared to.
+    #[command(subcommand)]
+    Bench(bench::Part),
     /// Explore published models and compare with their published figures.
     Corpus(corpus::Arguments),
+    /// Build with one deliberate defect at a time; each must turn tests red.
+    Sabotage(sabotage::Arguments),
     /// Compare the inferred widths of records with what runs really use.
     Widths(widths::Arguments),
 }
 
 fn main() -> anyhow::Result<std::process::ExitCode> {
     match Arguments::parse().task {
+        Task::Bench(part) => bench::run(&part),
+        Task::Sabotage(arguments) => sabotage::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),
         Task::Widths(arguments) => widths::run(&arguments),
     }

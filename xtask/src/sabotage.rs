@@ -1,0 +1,60 @@
+//! Can the tests fail? Builds with one deliberate defect each must turn a suite red.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+
+/// Which crate's defects to try.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The part: disk.
+    part: String,
+    /// Only defects whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+/// A defect: the feature that builds it, and the suite that must notice it.
+struct Defect {
+    feature: &'static str,
+    suite: &'static str,
+}
+
+/// Defects of `fathom-disk`.
+const DISK: &[Defect] = &[
+    Defect { feature: "sabotage-fsync-1", suite: "power_loss" },
+    Defect { feature: "sabotage-fsync-2", suite: "power_loss" },
+    Defect { feature: "sabotage-fsync-3", suite: "power_loss" },
+    Defect { feature: "sabotage-fsync-4", suite: "power_loss" },
+    Defect { feature: "sabotage-merge-last-key", suite: "set" },
+    Defect { feature: "sabotage-checksum", suite: "run" },
+];
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let (package, defects) = match arguments.part.as_str() {
+        "disk" => ("fathom-disk", DISK),
+        other => anyhow::bail!("there are no defects for {other}; known: disk"),
+    };
+    let mut missed = 0;
+    for defect in defects.iter().filter(|defect| defect.feature.contains(&arguments.only)) {
+        let noticed = turns_red(package, defect)?;
+        missed += usize::from(!noticed);
+        println!("{}: {}", defect.feature, if noticed { "noticed" } else { "NOT NOTICED" });
+    }
+    Ok(ExitCode::from(u8::from(missed > 0)))
+}
+
+/// Builds the suite with the defect, which must succeed, and runs it, which must not.
+fn turns_red(package: &str, defect: &Defect) -> anyhow::Result<bool> {
+    let cargo = |extra: &[&str]| {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(["test", "--release", "--quiet", "--package", package, "--features", defect.feature]);
+        command.args(["--test", defect.suite]).args(extra);
+        command.output().with_context(|| format!("cargo test with {}", defect.feature))
+    };
+    let built = cargo(&["--no-run"])?;
+    anyhow::ensure!(built.status.success(), "{} does not build", defect.feature);
+    let output = cargo(&[])?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(!output.status.success() && text.contains("test result: FAILED"))
+}
