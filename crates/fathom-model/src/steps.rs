@@ -295,6 +295,34 @@ impl Steps {
         self.fault_count = end.fault as usize;
     }
 
+    // What a wrapper calls that changes what another system has produced.
+
+    /// Removes the steps that `keep` is false of; the others keep their order and their sources.
+    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let words = self.words_per_record;
+        let (mut kept, mut step) = (0, 0);
+        for source in 0..self.source_count {
+            let end = self.ends[source].step as usize;
+            while step < end {
+                if keep(step) {
+                    self.targets.copy_within(step * words..(step + 1) * words, kept * words);
+                    move_back(&mut self.actions, step, kept);
+                    move_back(&mut self.movers, step, kept);
+                    move_back(&mut self.marks, step, kept);
+                    kept += 1;
+                }
+                step += 1;
+            }
+            self.ends[source].step = kept as u32;
+        }
+        self.step_count = kept;
+    }
+
+    /// Sets the labels of a source (column `labels`).
+    pub fn set_labels(&mut self, source: usize, labels: Labels) {
+        self.labels[source] = labels;
+    }
+
     // What a consumer calls.
 
     /// How many sources are finished.
@@ -376,6 +404,13 @@ impl Steps {
     }
 }
 
+/// Copies an entry to an earlier place; a column that is not wanted is empty.
+fn move_back<T: Copy>(column: &mut [T], from: usize, to: usize) {
+    if !column.is_empty() {
+        column[to] = column[from];
+    }
+}
+
 /// Makes a column that long, without a byte more than it needs.
 fn lengthen<T: Copy>(column: &mut Vec<T>, length: usize, fill: T) {
     if column.is_empty() {
@@ -384,5 +419,54 @@ fn lengthen<T: Copy>(column: &mut Vec<T>, length: usize, fill: T) {
     } else {
         column.reserve_exact(length - column.len());
         column.resize(length, fill);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two words per record; source `s` has `counts[s]` steps, step `i` of all has target `[i, i]` and action `i`.
+    fn filled(counts: &[usize], columns: Columns) -> Steps {
+        let shape = Shape { width_bits: 128, ..Shape::default() };
+        let mut steps = Steps::new(&shape, columns, 16);
+        let mut number = 0;
+        for (source, count) in counts.iter().enumerate() {
+            for _ in 0..*count {
+                let target = [number, number];
+                steps.push(&target, number as u32, ProcessSet(number), Marks(number)).unwrap();
+                number += 1;
+            }
+            steps.finish_source(Labels(source as u64), ProcessSet::default()).unwrap();
+        }
+        steps
+    }
+
+    #[test]
+    fn retained_steps_keep_their_order_and_sources_for_every_choice() {
+        let counts = [2, 0, 3, 1];
+        for choice in 0u32..1 << 6 {
+            for columns in [Columns::ALL, Columns::NONE] {
+                let mut steps = filled(&counts, columns);
+                steps.retain(|step| choice >> step & 1 == 1);
+                let mut first = 0;
+                for (source, count) in counts.iter().enumerate() {
+                    let expected: Vec<usize> =
+                        (first..first + count).filter(|step| choice >> step & 1 == 1).collect();
+                    let range = steps.steps_of(source);
+                    let targets: Vec<usize> =
+                        range.clone().map(|step| steps.target(step)[1] as usize).collect();
+                    assert_eq!(targets, expected, "choice {choice:b}");
+                    if columns.actions {
+                        assert!(
+                            range.clone().zip(&expected).all(|(step, it)| steps.action(step) as usize == *it)
+                        );
+                        assert!(range.zip(&expected).all(|(step, it)| steps.marks(step).0 == *it as u64));
+                    }
+                    first += count;
+                }
+                assert_eq!(steps.step_count(), choice.count_ones() as usize);
+            }
+        }
     }
 }

@@ -11,11 +11,15 @@
 //! | `layers` | how are closed layers kept in RAM? |
 //! | [`watch`] | what is looked for in every state, and what was found? |
 //! | [`trace`] | how does a run lead to a state? |
+//! | [`replay`] | is a path really a run, and does it show what it claims? |
+//! | [`constrained`] | what is left of a system if only some states count? |
 //! | [`error`] | what can go wrong with the machine? |
 
+pub mod constrained;
 pub mod engines;
 pub mod error;
 pub mod layer_loop;
 mod layers;
+pub mod replay;
 pub mod trace;
 pub mod watch;

@@ -19,7 +19,7 @@ pub enum Condition {
     Deadlock {
         /// Whether steps back to the same state count as none.
         stuttering: bool,
-        /// A label that excuses the state: a valid end.
+        /// A label that excuses the state: a valid end. Where labels fault, the fault is told and not the deadlock.
         except: Option<usize>,
     },
     /// A step from the state faults, or the evaluation of a label does.
@@ -53,7 +53,7 @@ impl Condition {
                     range.is_empty() || stuttering && range.clone().all(|step| steps.target(step) == record);
                 stays
                     && steps.faults_of(source).is_empty()
-                    && except.is_none_or(|label| holds(steps.labels(source), label) != Some(true))
+                    && except.is_none_or(|label| holds(steps.labels(source), label) == Some(false))
             }
             Condition::Fault => {
                 !steps.faults_of(source).is_empty()

@@ -134,7 +134,7 @@ fn expected_finding(condition: Condition, judge: &Explored) -> Option<(Finding, 
     let state = match condition {
         Condition::Label { label, value } => judge.first_label(label, value),
         Condition::Deadlock { stuttering, except } => judge.first(|state| {
-            let excused = except.is_some_and(|label| !state.labels.faulted() && state.labels.holds(label));
+            let excused = except.is_some_and(|label| state.labels.faulted() || state.labels.holds(label));
             let stays =
                 state.steps.iter().all(|step| stuttering && judge.states[step.target].record == state.record);
             stays && state.faults.is_empty() && !excused
