@@ -1,0 +1,243 @@
+//! What does an action compile to? Its guard, its body, and the step or the fault that comes of it.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, types};
+use cranelift_frontend::Switch;
+use fathom_model::program::{Action, Assignment, Statement, VariableId};
+
+use super::condition::{Test, flatten};
+use super::emitter::{Cursors, Emitter, Form, Operand, Trap};
+use super::interval::Interval;
+use super::runtime;
+
+/// From how many locations of a receiver on they are told apart by one jump.
+const DISPATCH_MIN: usize = 3;
+
+/// Where a value goes.
+enum Store {
+    Place(VariableId, u32),
+    Element { variable: VariableId, index: cranelift_codegen::ir::Value, checked: bool },
+}
+
+impl Emitter<'_, '_> {
+    /// Compiles actions that one process owns at one location (or that nobody owns), in order. Goes to `full` when there is no room.
+    pub(super) fn actions(&mut self, numbers: &[u32], full: Block) {
+        let program = self.program;
+        let mut rest = numbers;
+        while let [first, ..] = rest {
+            let sender = program.actions[*first as usize].movers.first();
+            let same = |number: &&u32| {
+                let action = &program.actions[**number as usize];
+                action.movers.len() == 2 && action.movers.first() == sender
+            };
+            let run = rest.iter().take_while(same).count();
+            if run < 2 {
+                self.action(*first, 0, full);
+                rest = &rest[1..];
+            } else {
+                self.rendezvous(&rest[..run], full);
+                rest = &rest[run..];
+            }
+        }
+    }
+
+    /// Compiles the meetings of one sender's transition: what their guards have in common is tested once, then the receivers are told
+    /// apart by where they are.
+    fn rendezvous(&mut self, numbers: &[u32], full: Block) {
+        let program = self.program;
+        let facts = self.fact_count();
+        let after = self.builder.create_block();
+        let mut common: Vec<Test<'_>> = tests_of(&program.actions[numbers[0] as usize]);
+        for number in &numbers[1..] {
+            let others = tests_of(&program.actions[*number as usize]);
+            let equal = common.iter().zip(&others).take_while(|(one, other)| is_same(one, other)).count();
+            common.truncate(equal);
+        }
+        // A guard that may fault does so only where the receiver is ready too, so it is not tested before.
+        common.truncate(self.free_run(&common));
+        self.require(&common, after);
+        let receiver = |number: &u32| program.actions[*number as usize].movers[1];
+        for run in numbers.chunk_by(|one, other| receiver(one).process == receiver(other).process) {
+            let mut locations: Vec<u32> = run.iter().map(|number| receiver(number).from).collect();
+            locations.sort_unstable();
+            locations.dedup();
+            let variable = program.process(receiver(&run[0]).process).variable;
+            if locations.len() < DISPATCH_MIN {
+                run.iter().for_each(|number| self.action(*number, common.len(), full));
+            } else {
+                let next = self.builder.create_block();
+                let cases = self.dispatch(variable, &locations, next);
+                for (location, block) in cases {
+                    self.enter(block);
+                    let facts = self.fact_count();
+                    self.assume(variable, 0, Interval::exactly(i64::from(location)));
+                    for number in run.iter().filter(|number| receiver(number).from == location) {
+                        self.action(*number, common.len(), full);
+                    }
+                    self.forget_to(facts);
+                    self.builder.ins().jump(next, &[]);
+                }
+                self.enter(next);
+            }
+        }
+        self.builder.ins().jump(after, &[]);
+        self.enter(after);
+        self.forget_to(facts);
+    }
+
+    /// Ends the block: goes to a block of its own for each of the locations, else to `otherwise`. Locations that the layout has no code for are
+    /// left out.
+    pub(super) fn dispatch(
+        &mut self,
+        variable: VariableId,
+        locations: &[u32],
+        otherwise: Block,
+    ) -> Vec<(u32, Block)> {
+        let domain = self.field(variable).domain;
+        let mut switch = Switch::new();
+        let mut cases = Vec::new();
+        for &location in locations.iter().filter(|location| domain.contains(i64::from(**location))) {
+            let block = self.builder.create_block();
+            switch.set_entry(u128::from(location), block);
+            cases.push((location, block));
+        }
+        let operand = self.read_place(variable, 0);
+        let value = self.wide(operand);
+        let value = self.builder.ins().ireduce(types::I32, value);
+        switch.emit(&mut self.builder, value, otherwise);
+        cases
+    }
+
+    /// Compiles one action, whose owner is where it has to be and whose first so many tests were made.
+    fn action(&mut self, number: u32, tested: usize, full: Block) {
+        let program = self.program;
+        let action = &program.actions[number as usize];
+        let facts = self.fact_count();
+        let next = self.builder.create_block();
+        let failing = self.builder.create_block();
+        self.builder.set_cold_block(failing);
+        let site = self.builder.append_block_param(failing, types::I32);
+        self.trap = Trap::Action { number, block: failing };
+        self.view.reset();
+        let mut tests: Vec<Test<'_>> = Vec::new();
+        for mover in action.movers.iter().skip(1) {
+            let variable = program.process(mover.process).variable;
+            let location = i64::from(mover.from);
+            if self.source_interval(variable, 0).constant() != Some(location) {
+                tests.push(Test::Equal(variable, location));
+            }
+        }
+        tests.extend(tests_of(action).into_iter().skip(tested));
+        self.require(&tests, next);
+        self.body(&action.body);
+        self.step(number, full);
+        self.builder.ins().jump(next, &[]);
+        self.enter(failing);
+        self.fault(site, next, full);
+        self.enter(next);
+        self.view.reset();
+        self.forget_to(facts);
+    }
+
+    fn body(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            match statement {
+                Statement::Move { process, to } => {
+                    let variable = self.program.process(*process).variable;
+                    self.write_place(variable, 0, Operand::constant(i64::from(*to)));
+                }
+                Statement::Assign(assignments) => self.assign(assignments),
+            }
+        }
+    }
+
+    /// Evaluates all assignments in the state as it is, then stores them in order.
+    fn assign(&mut self, assignments: &[Assignment]) {
+        for Assignment { place, value, .. } in assignments {
+            self.settle(value);
+            place.index.iter().for_each(|index| self.settle(index));
+        }
+        let stores: Vec<(Store, Operand)> =
+            assignments.iter().map(|assignment| self.evaluate(assignment)).collect();
+        for (store, value) in stores {
+            match store {
+                Store::Place(variable, element) => self.write_place(variable, element, value),
+                Store::Element { variable, index, checked } => {
+                    self.write_element(variable, index, checked, value);
+                }
+            }
+        }
+    }
+
+    fn evaluate(&mut self, assignment: &Assignment) -> (Store, Operand) {
+        let Assignment { place, value, span } = assignment;
+        let variable = place.variable;
+        let store = match &place.index {
+            None => Store::Place(variable, 0),
+            Some(index) => {
+                let index = self.value(index);
+                let (index, checked) = self.index(variable, index, place.span);
+                match index.form {
+                    Form::Constant(element) => Store::Place(variable, element as u32),
+                    _ => Store::Element { variable, index: self.wide(index), checked },
+                }
+            }
+        };
+        let value = self.value(value);
+        let value = self.convert(self.program.variable(variable).domain, value, *span);
+        (store, value)
+    }
+
+    /// Makes the step that the body leads to.
+    fn step(&mut self, number: u32, full: Block) {
+        let Cursors { context, target, action } =
+            self.cursors.expect("steps are made where there are cursors");
+        let (constant, other) = (self.regions.constant, self.regions.other);
+        let room = self.builder.create_block();
+        let place = self.builder.use_var(target);
+        let end = self.builder.ins().load(types::I64, constant, context, runtime::TARGETS_END);
+        let is_full = self.builder.ins().icmp(IntCC::Equal, place, end);
+        self.builder.ins().brif(is_full, full, &[], room, &[]);
+        self.enter(room);
+        self.store_target(place);
+        let next = self.builder.ins().iadd_imm_s(place, 8 * self.layout.words() as i64);
+        self.builder.def_var(target, next);
+        let place = self.builder.use_var(action);
+        let number = self.builder.ins().iconst(types::I32, i64::from(number));
+        self.builder.ins().store(other, number, place, 0);
+        let stride = self.builder.ins().load(types::I64, constant, context, runtime::ACTION_STRIDE);
+        let next = self.builder.ins().iadd(place, stride);
+        self.builder.def_var(action, next);
+    }
+
+    /// Reports a fault by its site and goes on.
+    fn fault(&mut self, site: cranelift_codegen::ir::Value, next: Block, full: Block) {
+        let Cursors { context, .. } = self.cursors.expect("faults are reported where there are cursors");
+        let (constant, other) = (self.regions.constant, self.regions.other);
+        let room = self.builder.create_block();
+        self.builder.set_cold_block(room);
+        let place = self.builder.ins().load(types::I64, other, context, runtime::FAULT);
+        let end = self.builder.ins().load(types::I64, constant, context, runtime::FAULTS_END);
+        let is_full = self.builder.ins().icmp(IntCC::Equal, place, end);
+        self.builder.ins().brif(is_full, full, &[], room, &[]);
+        self.enter(room);
+        self.builder.ins().store(other, site, place, runtime::FAULT_ACTION);
+        let after = self.builder.ins().iadd_imm_s(place, runtime::FAULT_BYTES);
+        self.builder.ins().store(other, after, context, runtime::FAULT);
+        self.builder.ins().jump(next, &[]);
+    }
+}
+
+fn tests_of(action: &Action) -> Vec<Test<'_>> {
+    let mut tests = Vec::new();
+    action.guard.iter().for_each(|guard| flatten(guard, &mut tests));
+    tests
+}
+
+/// Whether two tests are the same expression of the source.
+fn is_same(one: &Test<'_>, other: &Test<'_>) -> bool {
+    match (one, other) {
+        (Test::True(one), Test::True(other)) => one == other,
+        _ => false,
+    }
+}

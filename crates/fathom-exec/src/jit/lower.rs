@@ -1,0 +1,456 @@
+//! Which functions does a program become?
+//!
+//! One that expands a batch: a loop over the sources, and in it every process in order, dispatched on its location; parts that
+//! the plan splits off are functions `part(context, source, target, action[, committed]) -> (target, action)`, which give a null target when
+//! there is no more room. And one that labels a batch.
+
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, Block, InstBuilder, MemFlagsData, Signature, UserFuncName, Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use cranelift_jit::JITModule;
+use cranelift_module::{FuncId, Linkage, Module};
+use fathom_model::layout::Layout;
+use fathom_model::program::{Program, VariableId};
+use fathom_model::steps::{Fault, Labels};
+
+use super::Unsupported;
+use super::emitter::{Cursors, Emitter, Source, Trap};
+use super::interval::Interval;
+use super::plan::{Part, Plan};
+use super::runtime;
+
+/// Compiles the functions of a program into a module.
+pub(super) struct Compiler<'a> {
+    pub(super) program: &'a Program,
+    pub(super) layout: &'a Layout,
+    pub(super) module: &'a mut JITModule,
+    /// The helper of [`runtime::wrap`].
+    pub(super) wrap: FuncId,
+    /// All faults that compiled code may report, by site.
+    pub(super) sites: Vec<Fault>,
+    pub(super) scratch: FunctionBuilderContext,
+}
+
+/// What a part is called with.
+struct PartCall {
+    full: Block,
+    /// Whether some process is at a committed location; none if no location is.
+    committed: Option<Value>,
+}
+
+impl Compiler<'_> {
+    /// Compiles `expand(context, sources, count) -> finished` of an asynchronous program.
+    pub(super) fn expand(&mut self, plan: &Plan) -> Result<FuncId, Unsupported> {
+        let functions = if plan.inline {
+            Vec::new()
+        } else {
+            plan.parts.iter().map(|part| self.part(part)).collect::<Result<Vec<_>, _>>()?
+        };
+        let pointer = types::I64;
+        let mut signature = self.module.make_signature();
+        signature.params.extend([AbiParam::new(pointer); 3]);
+        signature.returns.push(AbiParam::new(types::I64));
+        self.define("expand", signature, |emitter, parameters, module| {
+            let &[context, sources, count] = parameters else { unreachable!("three parameters") };
+            let batch = Batch::begin(emitter, context, sources, count);
+            let committed = emitter.any_committed();
+            let call = PartCall { full: batch.full, committed };
+            if plan.inline {
+                plan.parts.iter().for_each(|part| emitter.part(part, &call));
+            } else {
+                for function in &functions {
+                    emitter.call_part(module, *function, &call);
+                }
+            }
+            batch.end(emitter);
+        })
+    }
+
+    /// Compiles `label(records, count, out)`.
+    pub(super) fn label(&mut self) -> Result<FuncId, Unsupported> {
+        let mut signature = self.module.make_signature();
+        signature.params.extend([AbiParam::new(types::I64); 3]);
+        self.define("label", signature, |emitter, parameters, _| {
+            let &[records, count, out] = parameters else { unreachable!("three parameters") };
+            emitter.label_batch(records, count, out);
+        })
+    }
+
+    /// Compiles a part into a function, with functions for its lists first if it is split.
+    fn part(&mut self, part: &Part) -> Result<FuncId, Unsupported> {
+        let mut lists: Vec<(u32, Vec<FuncId>)> = Vec::new();
+        if part.split {
+            for (location, actions) in &part.locations {
+                let mut functions = Vec::new();
+                for list in actions {
+                    functions.push(self.list(part, *location, list)?);
+                }
+                lists.push((*location, functions));
+            }
+        }
+        let signature = self.part_signature();
+        self.define("part", signature, |emitter, parameters, module| {
+            let call = emitter.enter_part(parameters);
+            if part.split {
+                emitter.split_part(module, part, &lists, &call);
+            } else {
+                emitter.part(part, &call);
+            }
+            emitter.leave_part(&call);
+        })
+    }
+
+    /// Compiles some actions of one location into a function.
+    fn list(&mut self, part: &Part, location: u32, actions: &[u32]) -> Result<FuncId, Unsupported> {
+        let signature = self.part_signature();
+        self.define("list", signature, |emitter, parameters, _| {
+            let call = emitter.enter_part(parameters);
+            emitter.at_location(part.process, location, |emitter| emitter.actions(actions, call.full));
+            emitter.leave_part(&call);
+        })
+    }
+
+    fn part_signature(&self) -> Signature {
+        // Two results come back in registers under this convention on every system.
+        let mut signature = Signature::new(CallConv::SystemV);
+        let parameters = if commits(self.program) { 5 } else { 4 };
+        signature.params.extend(std::iter::repeat_n(AbiParam::new(types::I64), parameters));
+        signature.returns.extend([AbiParam::new(types::I64); 2]);
+        signature
+    }
+
+    /// Builds and compiles one function. `build` starts in the entry block and ends every block.
+    fn define(
+        &mut self,
+        name: &str,
+        signature: Signature,
+        build: impl FnOnce(&mut Emitter<'_, '_>, &[Value], &mut JITModule),
+    ) -> Result<FuncId, Unsupported> {
+        let number = self.module.declarations().get_functions().count();
+        let function =
+            self.module.declare_function(&format!("{name}{number}"), Linkage::Local, &signature)?;
+        let mut context: Context = self.module.make_context();
+        context.func.signature = signature;
+        context.func.name = UserFuncName::user(0, function.as_u32());
+        let wrap = self.module.declare_func_in_func(self.wrap, &mut context.func);
+        let mut builder = FunctionBuilder::new(&mut context.func, &mut self.scratch);
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        builder.seal_block(entry);
+        let parameters = builder.block_params(entry).to_vec();
+        let source = match self.layout.words() {
+            1 => Source::Word(parameters[0]),
+            _ => Source::Pointer(parameters[0]),
+        };
+        let mut emitter = Emitter::new(self.program, self.layout, builder, &mut self.sites, wrap, source);
+        build(&mut emitter, &parameters, self.module);
+        emitter.builder.seal_all_blocks();
+        emitter.builder.finalize(self.module.target_config());
+        self.module.define_function(function, &mut context)?;
+        Ok(function)
+    }
+}
+
+/// Whether any location of a program is committed.
+pub(super) fn commits(program: &Program) -> bool {
+    program.processes.iter().flat_map(|process| &process.locations).any(|location| location.committed)
+}
+
+/// The loop over the sources of a batch.
+struct Batch {
+    pointer: Variable,
+    finished: Variable,
+    head: Block,
+    full: Block,
+}
+
+impl Batch {
+    /// Opens the loop and its body.
+    fn begin(emitter: &mut Emitter<'_, '_>, context: Value, sources: Value, count: Value) -> Batch {
+        let builder = &mut emitter.builder;
+        let [pointer, finished, target, action] = [types::I64; 4].map(|kind| builder.declare_var(kind));
+        let constant = emitter.regions.constant;
+        builder.def_var(pointer, sources);
+        let zero = builder.ins().iconst(types::I64, 0);
+        builder.def_var(finished, zero);
+        let first = builder.ins().load(types::I64, constant, context, runtime::TARGETS);
+        builder.def_var(target, first);
+        let first = builder.ins().load(types::I64, constant, context, runtime::ACTIONS);
+        builder.def_var(action, first);
+        let [head, body, full] = [(); 3].map(|()| builder.create_block());
+        builder.set_cold_block(full);
+        builder.ins().jump(head, &[]);
+        builder.switch_to_block(head);
+        let done = builder.use_var(finished);
+        let is_done = builder.ins().icmp(IntCC::Equal, done, count);
+        builder.ins().brif(is_done, full, &[], body, &[]);
+        emitter.enter(body);
+        let source = emitter.builder.use_var(pointer);
+        emitter.source = match emitter.words() {
+            1 => Source::Word(emitter.builder.ins().load(types::I64, constant, source, 0)),
+            _ => Source::Pointer(source),
+        };
+        emitter.cursors = Some(Cursors { context, target, action });
+        Batch { pointer, finished, head, full }
+    }
+
+    /// Writes where the source ends, closes the loop, and returns how many sources are finished.
+    fn end(self, emitter: &mut Emitter<'_, '_>) {
+        let Cursors { context, target, .. } = emitter.cursors.expect("set when the loop was opened");
+        let (constant, other) = (emitter.regions.constant, emitter.regions.other);
+        let record_bytes = 8 * emitter.words() as i64;
+        let builder = &mut emitter.builder;
+        let finished = builder.use_var(self.finished);
+        let ends = builder.ins().load(types::I64, constant, context, runtime::ENDS);
+        let offset = builder.ins().imul_imm_s(finished, runtime::END_BYTES);
+        let end = builder.ins().iadd(ends, offset);
+        let last = builder.use_var(target);
+        let steps = distance(builder, constant, context, runtime::TARGETS, last, record_bytes);
+        builder.ins().store(other, steps, end, runtime::END_STEP);
+        let last = builder.ins().load(types::I64, other, context, runtime::FAULT);
+        let faults = distance(builder, constant, context, runtime::FAULTS, last, runtime::FAULT_BYTES);
+        builder.ins().store(other, faults, end, runtime::END_FAULT);
+        let more = builder.ins().iadd_imm_s(finished, 1);
+        builder.def_var(self.finished, more);
+        let pointer = builder.use_var(self.pointer);
+        let pointer = builder.ins().iadd_imm_s(pointer, record_bytes);
+        builder.def_var(self.pointer, pointer);
+        builder.ins().jump(self.head, &[]);
+        builder.seal_block(self.head);
+        emitter.enter(self.full);
+        let finished = emitter.builder.use_var(self.finished);
+        emitter.builder.ins().return_(&[finished]);
+    }
+}
+
+/// How many units lie between the address that the context holds and `to`, in 32 bits.
+fn distance(
+    builder: &mut FunctionBuilder<'_>,
+    flags: MemFlagsData,
+    context: Value,
+    from: i32,
+    to: Value,
+    unit: i64,
+) -> Value {
+    let from = builder.ins().load(types::I64, flags, context, from);
+    let bytes = builder.ins().isub(to, from);
+    let count = builder.ins().udiv_imm_s(bytes, unit);
+    builder.ins().ireduce(types::I32, count)
+}
+
+impl Emitter<'_, '_> {
+    /// Whether some process of the source is at a committed location; none if no location of the program is committed.
+    fn any_committed(&mut self) -> Option<Value> {
+        let program = self.program;
+        if !commits(program) {
+            return None;
+        }
+        let mut sum = self.builder.ins().iconst(types::I8, 0);
+        for process in &program.processes {
+            let operand = self.read_place(process.variable, 0);
+            let place = self.wide(operand);
+            let committed = |number: &u32| process.locations[*number as usize].committed;
+            for location in (0..process.locations.len() as u32).filter(committed) {
+                let here = self.builder.ins().icmp_imm_s(IntCC::Equal, place, i64::from(location));
+                sum = self.builder.ins().bor(sum, here);
+            }
+        }
+        Some(sum)
+    }
+
+    /// Compiles all actions of a part in place.
+    fn part(&mut self, part: &Part, call: &PartCall) {
+        self.locations(part, call, |emitter, _, lists| {
+            lists.iter().for_each(|list| emitter.actions(list, call.full));
+        });
+    }
+
+    /// Compiles a part whose lists are functions.
+    fn split_part(
+        &mut self,
+        module: &mut JITModule,
+        part: &Part,
+        functions: &[(u32, Vec<FuncId>)],
+        call: &PartCall,
+    ) {
+        self.locations(part, call, |emitter, location, _| {
+            let here = functions.iter().filter(|(at, _)| *at == location);
+            for function in here.flat_map(|(_, functions)| functions) {
+                emitter.call_part(module, *function, call);
+            }
+        });
+    }
+
+    /// Dispatches on the location of the part's process and compiles what is done at each, if the rule of committed locations allows it.
+    fn locations(
+        &mut self,
+        part: &Part,
+        call: &PartCall,
+        mut compile: impl FnMut(&mut Self, u32, &[Vec<u32>]),
+    ) {
+        let next = self.builder.create_block();
+        let Some(number) = part.process else {
+            self.unless_committed(call, next);
+            part.locations.iter().for_each(|(location, lists)| compile(self, *location, lists));
+            self.builder.ins().jump(next, &[]);
+            return self.enter(next);
+        };
+        let process = &self.program.processes[number as usize];
+        let numbers: Vec<u32> = part.locations.iter().map(|(location, _)| *location).collect();
+        let cases = self.dispatch(process.variable, &numbers, next);
+        for (location, block) in cases {
+            self.enter(block);
+            if !process.locations[location as usize].committed {
+                self.unless_committed(call, next);
+            }
+            let lists = part.locations.iter().filter(|(at, _)| *at == location);
+            let lists: Vec<Vec<u32>> =
+                lists.flat_map(|(_, lists)| lists).map(|list| self.allowed(location, number, list)).collect();
+            self.at_location(part.process, location, |emitter| compile(emitter, location, &lists));
+            self.builder.ins().jump(next, &[]);
+        }
+        self.enter(next);
+    }
+
+    /// The actions of a list that the rule of committed locations can ever allow: at a committed location, those whose movers all are.
+    fn allowed(&self, location: u32, process: u32, list: &[u32]) -> Vec<u32> {
+        let program = self.program;
+        let committed = program.processes[process as usize].locations[location as usize].committed;
+        let may = |number: &u32| !committed || program.is_committed(&program.actions[*number as usize]);
+        list.iter().copied().filter(may).collect()
+    }
+
+    fn unless_committed(&mut self, call: &PartCall, next: Block) {
+        if let Some(committed) = call.committed {
+            let go_on = self.builder.create_block();
+            self.builder.ins().brif(committed, next, &[], go_on, &[]);
+            self.enter(go_on);
+        }
+    }
+
+    /// Compiles what is done while a process is known to be at a location.
+    fn at_location(&mut self, process: Option<u32>, location: u32, compile: impl FnOnce(&mut Self)) {
+        let facts = self.fact_count();
+        if let Some(process) = process {
+            let variable: VariableId = self.program.processes[process as usize].variable;
+            self.assume(variable, 0, Interval::exactly(i64::from(location)));
+        }
+        compile(self);
+        self.forget_to(facts);
+    }
+
+    /// Starts a function of the signature of parts.
+    fn enter_part(&mut self, parameters: &[Value]) -> PartCall {
+        let &[context, source, target, action, ref committed @ ..] = parameters else {
+            unreachable!("parts have four or five parameters")
+        };
+        self.source = match self.words() {
+            1 => Source::Word(source),
+            _ => Source::Pointer(source),
+        };
+        let [target_cursor, action_cursor] = [types::I64; 2].map(|kind| self.builder.declare_var(kind));
+        self.builder.def_var(target_cursor, target);
+        self.builder.def_var(action_cursor, action);
+        self.cursors = Some(Cursors { context, target: target_cursor, action: action_cursor });
+        let full = self.builder.create_block();
+        self.builder.set_cold_block(full);
+        PartCall { full, committed: committed.first().copied() }
+    }
+
+    /// Ends a function of the signature of parts.
+    fn leave_part(&mut self, call: &PartCall) {
+        let Cursors { target, action, .. } = self.cursors.expect("set when the part was entered");
+        let (target, action) = (self.builder.use_var(target), self.builder.use_var(action));
+        self.builder.ins().return_(&[target, action]);
+        self.enter(call.full);
+        let null = self.integer(0);
+        self.builder.ins().return_(&[null, null]);
+    }
+
+    /// Calls a function of the signature of parts.
+    fn call_part(&mut self, module: &mut JITModule, function: FuncId, call: &PartCall) {
+        let function = module.declare_func_in_func(function, self.builder.func);
+        let Cursors { context, target, action } =
+            self.cursors.expect("parts are called where there are cursors");
+        let (Source::Word(source) | Source::Pointer(source)) = self.source;
+        let (target_now, action_now) = (self.builder.use_var(target), self.builder.use_var(action));
+        let mut arguments = vec![context, source, target_now, action_now];
+        if let Some(committed) = call.committed {
+            let wide = self.builder.func.dfg.value_type(committed) == types::I64;
+            let flag = if wide { committed } else { self.builder.ins().uextend(types::I64, committed) };
+            arguments.push(flag);
+        }
+        let made = self.builder.ins().call(function, &arguments);
+        let &[target_then, action_then] = self.builder.inst_results(made) else {
+            unreachable!("parts give two results")
+        };
+        let go_on = self.builder.create_block();
+        self.builder.ins().brif(target_then, go_on, &[], call.full, &[]);
+        self.enter(go_on);
+        self.builder.def_var(target, target_then);
+        self.builder.def_var(action, action_then);
+    }
+
+    /// Compiles the loop that labels records.
+    fn label_batch(&mut self, records: Value, count: Value, out: Value) {
+        let [pointer, place] = [types::I64; 2].map(|kind| self.builder.declare_var(kind));
+        let labels = self.builder.declare_var(types::I64);
+        self.builder.def_var(pointer, records);
+        self.builder.def_var(place, out);
+        let bytes = self.builder.ins().ishl_imm_u(count, 3);
+        let end = self.builder.ins().iadd(out, bytes);
+        let [head, body, done] = [(); 3].map(|()| self.builder.create_block());
+        self.builder.ins().jump(head, &[]);
+        self.builder.switch_to_block(head);
+        let here = self.builder.use_var(place);
+        let is_done = self.builder.ins().icmp(IntCC::Equal, here, end);
+        self.builder.ins().brif(is_done, done, &[], body, &[]);
+        self.enter(body);
+        let record = self.builder.use_var(pointer);
+        self.source = match self.words() {
+            1 => Source::Word(self.builder.ins().load(types::I64, self.regions.constant, record, 0)),
+            _ => Source::Pointer(record),
+        };
+        let none = self.integer(0);
+        self.builder.def_var(labels, none);
+        for number in 0..self.program.labels.len() {
+            self.one_label(number, labels);
+        }
+        let found = self.builder.use_var(labels);
+        self.builder.ins().store(self.regions.other, found, here, 0);
+        let here = self.builder.ins().iadd_imm_s(here, 8);
+        self.builder.def_var(place, here);
+        let record = self.builder.ins().iadd_imm_s(record, 8 * self.layout.words() as i64);
+        self.builder.def_var(pointer, record);
+        self.builder.ins().jump(head, &[]);
+        self.builder.seal_block(head);
+        self.enter(done);
+        self.builder.ins().return_(&[]);
+    }
+
+    fn one_label(&mut self, number: usize, labels: Variable) {
+        let (next, failing) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(failing);
+        self.trap = Trap::Label { block: failing };
+        let program = self.program;
+        let operand = self.value(&program.labels[number].expression);
+        let truth = self.truth(operand);
+        let bit = self.builder.ins().uextend(types::I64, truth);
+        let bit = self.builder.ins().ishl_imm_u(bit, number as i64);
+        let before = self.builder.use_var(labels);
+        let after = self.builder.ins().bor(before, bit);
+        self.builder.def_var(labels, after);
+        self.builder.ins().jump(next, &[]);
+        self.enter(failing);
+        let before = self.builder.use_var(labels);
+        let after = self.builder.ins().bor_imm_s(before, Labels::FAULT.0 as i64);
+        self.builder.def_var(labels, after);
+        self.builder.ins().jump(next, &[]);
+        self.enter(next);
+    }
+}

@@ -1,0 +1,239 @@
+//! Which steps does a program take? The fast answer: the program as machine code.
+//!
+//! The code is equal to the [interpreter](crate::interpreter) in everything: targets, their order, actions, movers, labels, faults with kind and place.
+//! What is compiled is the expansion and the labelling of batches. Initial states and words for reports come from the interpreter inside,
+//! and so do the joint steps of synchronous programs, whose labels only are compiled.
+//!
+//! | file | question |
+//! |---|---|
+//! | `plan` | which actions go into which function? |
+//! | `lower` | which functions does a program become? |
+//! | `action` | what does an action compile to? |
+//! | `condition` | which way does a condition go? |
+//! | `expression` | how is a value computed, and when does that fault? |
+//! | `view` | what are the words of the record that a body leads to? |
+//! | `interval` | which values can an expression have? |
+//! | `emitter` | what does every piece of code share? |
+//! | `runtime` | where does compiled code touch memory, and why may it? |
+//!
+//! Memory: the machine code, a few tens of bytes per node of the program. One call allocates one record.
+
+mod action;
+mod condition;
+mod emitter;
+mod expression;
+#[cfg(test)]
+mod hostile;
+mod interval;
+mod lower;
+mod plan;
+mod runtime;
+mod view;
+
+use cranelift_codegen::ir::{AbiParam, types};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
+use fathom_model::layout::{Layout, Possible};
+use fathom_model::program::{Composition, Program};
+use fathom_model::record::Records;
+use fathom_model::shape::Shape;
+use fathom_model::steps::{Fault, Labels, Marks, ProcessSet, RawColumns, Steps};
+use fathom_model::system::{Description, Query, TransitionSystem};
+
+use crate::interpreter::Interpreter;
+use runtime::{Code, Output};
+
+/// A program as machine code: a transition system.
+pub struct Compiled {
+    interpreter: Interpreter,
+    code: Code,
+    /// What compiled code reports when it reports a site.
+    sites: Vec<Fault>,
+    /// By action: who moves.
+    movers: Vec<ProcessSet>,
+}
+
+/// Why a program cannot be compiled here; the interpreter can run it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Unsupported {
+    /// There is no code generator for this machine.
+    Machine(String),
+    /// The code generator gave up, on a function that is too large for it for example.
+    Program(String),
+}
+
+impl std::fmt::Display for Unsupported {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unsupported::Machine(reason) => write!(formatter, "no compiled code on this machine: {reason}"),
+            Unsupported::Program(reason) => write!(formatter, "the model cannot be compiled: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+impl From<ModuleError> for Unsupported {
+    fn from(error: ModuleError) -> Unsupported {
+        Unsupported::Program(error.to_string())
+    }
+}
+
+impl Compiled {
+    /// Compiles a well-formed program, its records laid out by what values are possible. Takes milliseconds for small models, seconds for
+    /// the largest.
+    ///
+    /// # Panics
+    /// If the program is not well formed: the front-end that made it is wrong.
+    pub fn new(program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
+        let interpreter = Interpreter::new(program, possible);
+        let (code, sites) = compile(interpreter.program(), interpreter.layout())?;
+        let movers = interpreter.program().actions.iter().map(|action| {
+            let mut movers = ProcessSet::default();
+            action.movers.iter().for_each(|mover| movers.insert(mover.process.0));
+            movers
+        });
+        Ok(Compiled { movers: movers.collect(), interpreter, code, sites })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        self.interpreter.program()
+    }
+
+    /// Where its variables lie.
+    pub fn layout(&self) -> &Layout {
+        self.interpreter.layout()
+    }
+
+    /// Lets compiled code fill the columns; gives the number of finished sources, or none if expanding is left to the interpreter.
+    fn expand_raw(&self, sources: Records<'_>, raw: &mut RawColumns<'_>) -> Option<usize> {
+        let wants_movers = !raw.movers.is_empty() || !raw.enabled.is_empty();
+        // Movers are told by the action; where the caller reads movers but no actions, they are noted for the length of the call.
+        let mut noted = match (raw.actions.is_empty(), wants_movers) {
+            (true, true) => vec![0; raw.ends.len()],
+            (true, false) => vec![0],
+            (false, _) => Vec::new(),
+        };
+        let actions: &mut [u32] = if noted.is_empty() { raw.actions } else { &mut noted };
+        let output = Output { targets: raw.targets, actions, ends: raw.ends, faults: raw.faults };
+        let finished = self.code.expand(sources, output)?;
+        self.complete(sources.take(finished), &noted, raw);
+        Some(finished)
+    }
+
+    /// Fills in what follows from the finished sources, their steps' actions (in the column, or noted) and their faults' sites.
+    fn complete(&self, sources: Records<'_>, noted: &[u32], raw: &mut RawColumns<'_>) {
+        let Some(last) = sources.len().checked_sub(1).map(|last| raw.ends[last]) else { return };
+        let actions: &[u32] = if noted.is_empty() { raw.actions } else { noted };
+        for fault in &mut raw.faults[..last.fault as usize] {
+            *fault = self.sites[fault.action as usize];
+        }
+        let steps = last.step as usize;
+        if !raw.marks.is_empty() {
+            raw.marks[..steps].fill(Marks::default());
+        }
+        if !raw.movers.is_empty() {
+            for (movers, action) in raw.movers.iter_mut().zip(&actions[..steps]) {
+                *movers = self.movers[*action as usize];
+            }
+        }
+        let mut first = 0;
+        for (enabled, end) in raw.enabled.iter_mut().zip(&*raw.ends).take(sources.len()) {
+            let moving = actions[first..end.step as usize].iter();
+            enabled.0 = moving.fold(0, |set, action| set | self.movers[*action as usize].0);
+            first = end.step as usize;
+        }
+        if !raw.labels.is_empty() {
+            self.code.label(sources, raw.labels);
+        }
+    }
+}
+
+impl TransitionSystem for Compiled {
+    fn shape(&self) -> &Shape {
+        self.interpreter.shape()
+    }
+
+    fn initial(&self, out: &mut Steps) {
+        self.interpreter.initial(out);
+    }
+
+    fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize {
+        match self.expand_raw(sources, &mut out.raw()) {
+            Some(finished) => {
+                out.finish_raw(finished);
+                finished
+            }
+            None => self.interpreter.expand(sources, out),
+        }
+    }
+
+    fn label(&self, records: Records<'_>, out: &mut [Labels]) {
+        self.code.label(records, out);
+    }
+
+    fn describe(&self, what: Query<'_>) -> Description {
+        self.interpreter.describe(what)
+    }
+}
+
+impl std::fmt::Debug for Compiled {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Compiled").field("program", &self.program().name).finish_non_exhaustive()
+    }
+}
+
+fn compile(program: &Program, layout: &Layout) -> Result<(Code, Vec<Fault>), Unsupported> {
+    let plan = plan::Plan::new(program, layout.words());
+    let mut module = module(plan.optimise)?;
+    let mut signature = module.make_signature();
+    signature.params.extend([AbiParam::new(types::I64); 3]);
+    signature.returns.push(AbiParam::new(types::I64));
+    let wrap = module.declare_function("wrap", Linkage::Import, &signature)?;
+    let mut compiler = lower::Compiler {
+        program,
+        layout,
+        module: &mut module,
+        wrap,
+        sites: Vec::new(),
+        scratch: FunctionBuilderContext::new(),
+    };
+    let expand = match program.composition {
+        Composition::Asynchronous => Some(compiler.expand(&plan)?),
+        Composition::Synchronous => None,
+    };
+    let label = compiler.label()?;
+    let sites = compiler.sites;
+    let code = Code::finish(module, expand, label, layout.words())?;
+    Ok((code, sites))
+}
+
+/// A module for this machine.
+fn module(optimise: bool) -> Result<JITModule, Unsupported> {
+    let unsupported = |reason: &str| Unsupported::Machine(reason.to_owned());
+    if cfg!(not(target_pointer_width = "64")) {
+        return Err(unsupported("it has no 64-bit addresses"));
+    }
+    let mut flags = settings::builder();
+    let level = if optimise { "speed" } else { "none" };
+    for (name, value) in [
+        ("opt_level", level),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        ("unwind_info", "false"),
+        ("use_colocated_libcalls", "false"),
+        ("is_pic", "false"),
+    ] {
+        flags.set(name, value).map_err(|error| Unsupported::Machine(error.to_string()))?;
+    }
+    let isa = cranelift_native::builder()
+        .map_err(unsupported)?
+        .finish(settings::Flags::new(flags))
+        .map_err(|error| Unsupported::Machine(error.to_string()))?;
+    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    builder.symbol("wrap", runtime::wrap as *const u8);
+    Ok(JITModule::new(builder))
+}

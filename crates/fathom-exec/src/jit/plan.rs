@@ -1,0 +1,101 @@
+//! Which actions are compiled into which function?
+//!
+//! Small programs are one function: nothing is passed around, and the dispatch of one process falls into the next. The
+//! time to compile a function grows faster than its size, so in large programs every process, and in large processes every location and every so
+//! many actions, get functions of their own.
+
+use fathom_model::program::{Action, Program, Statement};
+
+use super::expression::node_count;
+
+/// A function holds at most about this weight.
+const FUNCTION_WEIGHT_MAX: usize = 6_000;
+/// Programs above this weight are compiled without optimisation.
+const OPTIMISED_WEIGHT_MAX: usize = 60_000;
+
+/// What is done for each source, in order.
+pub(super) struct Plan {
+    pub(super) parts: Vec<Part>,
+    /// Whether all parts go into one function.
+    pub(super) inline: bool,
+    /// Whether to spend time on better code.
+    pub(super) optimise: bool,
+}
+
+/// The actions of one process, or those of nobody.
+pub(super) struct Part {
+    /// Whose; none for the actions without movers.
+    pub(super) process: Option<u32>,
+    /// By location that has any (of nobody: once), the actions in lists that a function can hold.
+    pub(super) locations: Vec<(u32, Vec<Vec<u32>>)>,
+    /// Whether each list gets a function of its own.
+    pub(super) split: bool,
+}
+
+impl Plan {
+    /// Plans a program with records of so many words.
+    pub(super) fn new(program: &Program, words: usize) -> Plan {
+        let mut owned: Vec<Vec<Vec<u32>>> =
+            program.processes.iter().map(|process| vec![Vec::new(); process.locations.len()]).collect();
+        let mut free = Vec::new();
+        for (number, action) in (0..).zip(&program.actions) {
+            match action.movers.first() {
+                Some(mover) => owned[mover.process.index()][mover.from as usize].push(number),
+                None => free.push(number),
+            }
+        }
+        let weights: Vec<usize> = program.actions.iter().map(|action| weight(action, words)).collect();
+        let mut parts: Vec<Part> = (0..)
+            .zip(owned)
+            .map(|(process, locations)| Part::new(Some(process), (0..).zip(locations), &weights))
+            .collect();
+        parts.push(Part::new(None, std::iter::once((0, free)), &weights));
+        parts.retain(|part| !part.locations.is_empty());
+        let total: usize = weights.iter().sum();
+        Plan { parts, inline: total <= FUNCTION_WEIGHT_MAX, optimise: total <= OPTIMISED_WEIGHT_MAX }
+    }
+}
+
+impl Part {
+    fn new(
+        process: Option<u32>,
+        locations: impl Iterator<Item = (u32, Vec<u32>)>,
+        weights: &[usize],
+    ) -> Part {
+        let locations: Vec<_> = locations
+            .filter(|(_, actions)| !actions.is_empty())
+            .map(|(location, actions)| (location, lists(actions, weights)))
+            .collect();
+        let all = locations.iter().flat_map(|(_, lists)| lists.iter().flatten());
+        let weight: usize = all.map(|action| weights[*action as usize]).sum();
+        Part { process, locations, split: weight > FUNCTION_WEIGHT_MAX }
+    }
+}
+
+/// Cuts actions into lists of bounded weight.
+fn lists(actions: Vec<u32>, weights: &[usize]) -> Vec<Vec<u32>> {
+    let mut lists: Vec<Vec<u32>> = vec![Vec::new()];
+    let mut sum = 0;
+    for action in actions {
+        sum += weights[action as usize];
+        if sum > FUNCTION_WEIGHT_MAX && lists.last().is_some_and(|list| !list.is_empty()) {
+            lists.push(Vec::new());
+            sum = weights[action as usize];
+        }
+        lists.last_mut().expect("there is a first list").push(action);
+    }
+    lists
+}
+
+/// About how much code an action becomes.
+fn weight(action: &Action, words: usize) -> usize {
+    let guard = action.guard.as_ref().map_or(0, node_count);
+    let statement = |statement: &Statement| match statement {
+        Statement::Move { .. } => 1,
+        Statement::Assign(assignments) => assignments
+            .iter()
+            .map(|it| 2 + node_count(&it.value) + it.place.index.as_ref().map_or(0, node_count))
+            .sum(),
+    };
+    4 + words + guard + action.body.iter().map(statement).sum::<usize>()
+}
