@@ -5,10 +5,11 @@
 mod support;
 
 use fathom_disk::budget::Budget;
+use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
 use fathom_disk::set::{Difference, KeyStream, Merge, SliceStream, Sorter, Tiers, sort_unique, write_all};
-use fathom_disk::storage::Volume;
+use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use support::{Dice, Model, flat, random_set, volumes};
 
 const TAG: Tag = *b"a tag of 16 byte";
@@ -170,6 +171,44 @@ fn tiers_agree_with_a_plain_set_on_all_storages_and_budgets() {
             }
         }
     }
+}
+
+#[test]
+fn a_fault_at_any_operation_of_a_sort_is_an_error_or_harmless() {
+    let width = KeyWidth::new(30).unwrap();
+    let keys = flat(&random_set(&mut Dice::new(8), 30, 400));
+    for fault in [Fault::Fail, Fault::Short, Fault::Tear, Fault::Full, Fault::Flip] {
+        for operation in 0.. {
+            let storage = FaultyStorage::new(64, operation);
+            let volume = Volume::new(storage.clone());
+            let budget = Budget::new(4096);
+            storage.strike(operation, fault);
+            let outcome = sort_all(&volume, &budget, width, &keys);
+            match outcome {
+                Ok(sorted) => assert_eq!(sorted, keys, "{fault:?} at operation {operation}"),
+                Err(error) => assert!(storage.struck(), "{fault:?} at operation {operation}: {error}"),
+            }
+            assert_eq!(budget.used(), 0, "{fault:?} at operation {operation}");
+            if !storage.struck() {
+                break;
+            }
+        }
+    }
+}
+
+fn sort_all(volume: &Volume, budget: &Budget, width: KeyWidth, keys: &[u64]) -> Result<Vec<u64>, DiskError> {
+    let mut sorter = Sorter::new(volume, budget, "sort", width, TAG, 4096)?;
+    // Backwards, so that every run spans a part of the whole.
+    for key in keys.iter().rev() {
+        sorter.push(&[*key])?;
+    }
+    let sorted = sorter.finish()?;
+    let mut stream = sorted.stream()?;
+    let mut output = Vec::new();
+    while stream.advance()? {
+        output.extend_from_slice(stream.keys());
+    }
+    Ok(output)
 }
 
 #[test]

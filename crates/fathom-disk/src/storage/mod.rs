@@ -1,6 +1,6 @@
 //! How do bytes get to a device and back?
 //!
-//! [`Storage`] is what an implementation must do: files ([`file`]), memory ([`memory`]), or a device that lies
+//! [`Storage`] is what an implementation must do: files ([`mod@file`]), memory ([`memory`]), or a device that lies
 //! ([`faulty`]). [`Volume`] and [`File`] are what everything else in this crate uses: they own handles, count every
 //! operation by class ([`counters`]), and speak of errors with operation, file and offset.
 //!
