@@ -13,9 +13,11 @@ use fathom_model::expression::{Expression, Overflow};
 use fathom_model::layout::Declared;
 use fathom_model::program::{Label, Program};
 use fathom_model::system::TransitionSystem;
+use fathom_search::engines::positions::PositionTable;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{self, Observer, Outcome};
+use fathom_search::trace::{self, Path as RunPath};
 
 use crate::machine;
 use crate::run::RunError;
@@ -171,16 +173,71 @@ pub fn data_budget(resources: &Resources) -> Result<Budget, RunError> {
     Ok(Budget::new(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 
-/// Explores a system breadth-first with the `ram` engine. The table is given back with the outcome: it has the layers, for traces.
-pub fn explore_in_ram(
-    system: &dyn TransitionSystem,
-    budget: &Budget,
-    settings: &layer_loop::Settings,
-    observer: &dyn Observer,
-) -> Result<(RamTable, Outcome), SearchError> {
-    let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
-    let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
-    Ok((table, outcome))
+/// An engine that searches breadth-first, exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerEngine {
+    /// A compact table.
+    Ram,
+    /// A table that knows how far back steps lead, for three times the memory.
+    Positions,
+}
+
+/// The states that a breadth-first search has kept, layer by layer.
+#[derive(Debug)]
+pub enum Kept {
+    /// By `ram`.
+    Ram(RamTable),
+    /// By `positions`.
+    Positions(PositionTable),
+}
+
+impl LayerEngine {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            LayerEngine::Ram => "ram",
+            LayerEngine::Positions => "positions",
+        }
+    }
+
+    /// Searches a system. What is kept is given back with the outcome, for paths.
+    pub fn search(
+        self,
+        system: &dyn TransitionSystem,
+        budget: &Budget,
+        settings: &layer_loop::Settings,
+        observer: &dyn Observer,
+    ) -> Result<(Kept, Outcome), SearchError> {
+        match self {
+            LayerEngine::Ram => {
+                let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
+                let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
+                Ok((Kept::Ram(table), outcome))
+            }
+            LayerEngine::Positions => {
+                let mut table = PositionTable::new(system.shape(), budget, settings.threads)?;
+                let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
+                Ok((Kept::Positions(table), outcome))
+            }
+        }
+    }
+}
+
+impl Kept {
+    /// The least shortest path to a state of a layer.
+    pub fn path_to(
+        &self,
+        system: &dyn TransitionSystem,
+        budget: &Budget,
+        layer: u64,
+        record: &[u64],
+    ) -> Result<RunPath, SearchError> {
+        let path = match self {
+            Kept::Ram(table) => trace::path_to(system, table, budget, layer, record)?,
+            Kept::Positions(table) => trace::path_to(system, table, budget, layer, record)?,
+        };
+        Ok(path.expect("both tables keep all layers"))
+    }
 }
 
 fn similar_file(path: &Path) -> Option<String> {

@@ -1,6 +1,6 @@
 //! fathom, a model checker for systems whose state space is larger than memory: the library facade.
 //!
-//! What the commands do, a Rust user can do: read a [`assemble::Model`], [`run::explore`] it, and report.
+//! What the commands do, a Rust user can do: read a [`assemble::Model`], [`run::explore`] or [`check::check`] it, and report.
 //!
 //! | file | question |
 //! |---|---|
@@ -9,6 +9,9 @@
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, a system, a search? |
 //! | [`run`] | what does one exploration find out? |
+//! | [`property`] | what is asked about a model? |
+//! | [`check`] | does a model do what it should? |
+//! | [`trace`] | what are the words for a run? |
 //! | [`coverage`] | what does the model say that never happens? |
 //! | [`observer`] | who watches a search from outside? |
 //! | [`progress`] | how is a user told how far a run is? |
@@ -19,6 +22,7 @@
 
 pub mod arguments;
 pub mod assemble;
+pub mod check;
 pub mod command;
 pub mod coverage;
 pub mod export;
@@ -26,6 +30,8 @@ pub mod interrupt;
 pub mod machine;
 pub mod observer;
 pub mod progress;
+pub mod property;
 pub mod report;
 pub mod run;
 pub mod settings;
+pub mod trace;

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
 /// Arguments, settings, command.
 fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
     match arguments.command {
+        Command::Check(arguments) => command::check::run(&arguments.validate()?),
         Command::Explore(arguments) => command::explore::run(&arguments.validate()?),
         Command::Engines => command::engines::run(),
     }

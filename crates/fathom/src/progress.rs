@@ -109,6 +109,9 @@ impl Meter {
         let Ok(mut state) = self.state.try_lock() else { return };
         if progress.layer > state.last.layer {
             state.steps_before = state.last.transitions;
+        } else if progress.layer < state.last.layer {
+            // The search has begun again.
+            (state.steps_before, state.rated.1) = (0, 0);
         }
         state.last = progress;
         let now = Instant::now();
@@ -134,6 +137,21 @@ impl Meter {
                 self.tell(&mut state, now);
             }
             _ => {}
+        }
+    }
+
+    /// Tells something else.
+    pub fn say(&self, text: &str) {
+        let mut state = self.lock();
+        match self.style {
+            Style::Live if std::mem::take(&mut state.live) => {
+                write_error(&format!("\r\u{1b}[Knote: {text}\n"));
+            }
+            Style::Live | Style::Plain { .. } => write_error(&format!("note: {text}\n")),
+            Style::Json => {
+                write_error(&format!("{}\n", serde_json::json!({ "progress": JSON_VERSION, "note": text })));
+            }
+            Style::Silent => {}
         }
     }
 

@@ -11,25 +11,52 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning};
 
-use crate::assemble::{self, Model};
+use crate::assemble::{self, LayerEngine, Model};
 use crate::coverage::Coverage;
 use crate::machine;
 use crate::observer::Watcher;
 use crate::settings::Resources;
 
-/// What an exploration found out.
+/// What a search found out, whatever its engine.
 #[derive(Clone, Debug)]
 pub struct Exploration {
-    /// What the search says.
-    pub outcome: Outcome,
+    /// Which engine searched.
+    pub engine: &'static str,
     /// Why the search ended before it was complete, if it did.
     pub limit: Option<Limit>,
+    /// The numbers.
+    pub counts: Counts,
     /// How many bits a record has.
     pub record_bits: u32,
     /// What was never done or reached.
     pub coverage: Option<Coverage>,
     /// Where the time and memory went.
     pub usage: Usage,
+}
+
+/// The numbers of a search.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// How many distinct states there are, if all were expanded, each once.
+    pub states: Option<u64>,
+    /// An estimate of it, where an engine makes one.
+    pub states_estimate: Option<u64>,
+    /// How many distinct states are known so far.
+    pub known: u64,
+    /// How many states were expanded.
+    pub visits: u64,
+    /// How many steps were generated.
+    pub edges: u64,
+    /// The sizes of the layers of a breadth-first search.
+    pub layers: Vec<u64>,
+    /// How many layers back a step leads, at most, plus one, if that is known.
+    pub locality: Option<u64>,
+    /// States with neither a step nor a fault. None if that was not counted.
+    pub deadlocks: Option<u64>,
+    /// Faulting steps and starts, and states where a property could not be evaluated.
+    pub faults: u64,
+    /// Over all states, if all were expanded.
+    pub checksum: Option<String>,
 }
 
 /// Why a search ended before it was complete.
@@ -45,6 +72,8 @@ pub enum Limit {
     Ram,
     /// A property was violated, and that ends the search.
     Violation,
+    /// The engine may have missed states.
+    Lossy,
 }
 
 /// What a run has used.
@@ -70,7 +99,7 @@ pub struct Usage {
 pub enum RunError {
     /// Less memory was given than a run needs to begin.
     #[error(
-        "--ram {} is too little: this run needs {} before it holds a single state",
+        "--ram {} is too little: this run needs {} before it holds a single state; give more, or leave --ram out",
         crate::report::text::bytes(*given), crate::report::text::bytes(*least)
     )]
     RamTooSmall {
@@ -82,6 +111,16 @@ pub enum RunError {
     /// The records could not be written.
     #[error("cannot write the records: {0}")]
     Records(io::Error),
+    /// A counterexample did not pass the replay: fathom is wrong, not the model.
+    #[error(
+        "the counterexample to {property} is not a run of the model ({refusal}): this is an error in fathom, please report it"
+    )]
+    Replay {
+        /// Which property.
+        property: String,
+        /// What is wrong with it.
+        refusal: String,
+    },
     /// The machine failed.
     #[error(transparent)]
     Search(#[from] SearchError),
@@ -96,19 +135,19 @@ impl Limit {
             Limit::Interrupt => "interrupt",
             Limit::Ram => "ram",
             Limit::Violation => "violation",
+            Limit::Lossy => "lossy",
         }
     }
 }
 
-impl Exploration {
-    /// How many states there are, if all were reached.
-    pub fn states(&self) -> Option<u64> {
-        self.limit.is_none().then(|| self.outcome.layers.iter().sum())
-    }
-}
-
-/// Explores the whole reachable space of a model, up to the limits.
-pub fn explore(model: &Model, resources: &Resources, watcher: &Watcher) -> Result<Exploration, RunError> {
+/// Explores the whole reachable space of a model, up to the limits. Without an engine it begins with the one that knows most, and if that one's
+/// memory does not suffice, begins again with the one that needs least.
+pub fn explore(
+    model: &Model,
+    engine: Option<LayerEngine>,
+    resources: &Resources,
+    watcher: &Watcher,
+) -> Result<Exploration, RunError> {
     let system = model.interpreter(Vec::new());
     let settings = Settings {
         threads: resources.threads,
@@ -118,22 +157,51 @@ pub fn explore(model: &Model, resources: &Resources, watcher: &Watcher) -> Resul
         coverage: true,
         tuning: Tuning::default(),
     };
-    let budget = assemble::data_budget(resources)?;
     let began = Instant::now();
-    let (_, outcome) = assemble::explore_in_ram(&system, &budget, &settings, watcher)?;
+    let first = engine.unwrap_or(LayerEngine::Positions);
+    let mut budget = assemble::data_budget(resources)?;
+    let mut used = first;
+    let mut outcome = first.search(&system, &budget, &settings, watcher)?.1;
+    if engine.is_none() && outcome.ending == Ending::Budget {
+        watcher.meter().say("the memory does not suffice to tell the locality: beginning again without it");
+        used = LayerEngine::Ram;
+        budget = assemble::data_budget(resources)?;
+        outcome = used.search(&system, &budget, &settings, watcher)?.1;
+    }
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
     Ok(Exploration {
-        coverage: Coverage::of(system.program(), &outcome.actions_taken),
-        record_bits: system.shape().width_bits,
+        engine: used.name(),
         limit: limit_of(outcome.ending, watcher),
-        outcome,
+        coverage: Coverage::of(model.program(), &outcome.actions_taken),
+        counts: Counts::of(&outcome),
+        record_bits: system.shape().width_bits,
         usage: Usage::of(resources, &budget, elapsed),
     })
 }
 
+impl Counts {
+    /// The numbers of a breadth-first search.
+    pub(crate) fn of(outcome: &Outcome) -> Counts {
+        let complete = outcome.ending == Ending::Complete;
+        let known = outcome.layers.iter().sum();
+        Counts {
+            states: complete.then_some(known),
+            states_estimate: None,
+            known,
+            visits: outcome.expanded,
+            edges: outcome.transitions,
+            layers: outcome.layers.clone(),
+            locality: outcome.locality.filter(|_| complete),
+            deadlocks: Some(outcome.deadlocks),
+            faults: outcome.faults + outcome.label_faults,
+            checksum: complete.then(|| outcome.checksum.to_string()),
+        }
+    }
+}
+
 impl Usage {
-    fn of(resources: &Resources, budget: &Budget, elapsed: Duration) -> Usage {
+    pub(crate) fn of(resources: &Resources, budget: &Budget, elapsed: Duration) -> Usage {
         Usage {
             threads: resources.threads,
             ram_budget: resources.ram,
@@ -145,7 +213,8 @@ impl Usage {
     }
 }
 
-fn limit_of(ending: Ending, watcher: &Watcher) -> Option<Limit> {
+/// Why a breadth-first search ended early.
+pub(crate) fn limit_of(ending: Ending, watcher: &Watcher) -> Option<Limit> {
     match ending {
         Ending::Complete => None,
         Ending::Found => Some(Limit::Violation),

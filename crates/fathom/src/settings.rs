@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::assemble::ModelOptions;
+use crate::assemble::{LayerEngine, ModelOptions};
+use crate::check::Stop;
+use crate::property::Questions;
 
 /// What a run may use, and when it gives up.
 #[derive(Clone, Debug)]
@@ -68,6 +70,8 @@ pub enum ProgressMode {
 pub struct ExploreSettings {
     /// What to explore.
     pub model: ModelSettings,
+    /// With which engine; none lets the run choose.
+    pub engine: Option<LayerEngine>,
     /// With what.
     pub resources: Resources,
     /// What to print.
@@ -78,6 +82,50 @@ pub struct ExploreSettings {
     pub records: Option<PathBuf>,
     /// Where the graph goes.
     pub graph: Option<(GraphFormat, Destination)>,
+}
+
+/// Settings of `check`.
+#[derive(Clone, Debug)]
+pub struct CheckSettings {
+    /// What to check.
+    pub model: ModelSettings,
+    /// What is asked about it.
+    pub questions: Questions,
+    /// When to end.
+    pub stop: Stop,
+    /// With which engine.
+    pub engine: CheckEngine,
+    /// With what.
+    pub resources: Resources,
+    /// What to print.
+    pub output: OutputSettings,
+    /// Where violating runs go.
+    pub trace: Option<TraceFile>,
+}
+
+/// An engine that checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckEngine {
+    /// Breadth-first and exact.
+    Layers(LayerEngine),
+}
+
+/// A file for violating runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFile {
+    /// The file.
+    pub path: PathBuf,
+    /// How they are written.
+    pub format: TraceFormat,
+}
+
+/// How a run is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
 }
 
 /// What to print of a model.

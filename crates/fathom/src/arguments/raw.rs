@@ -19,10 +19,117 @@ pub struct Arguments {
 /// What to do.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
+    /// Check properties of a model: verdicts, and the runs that violate them
+    Check(Box<CheckArguments>),
     /// Count the states of a model: how many, how deep, how many deadlocks
     Explore(Box<ExploreArguments>),
     /// List the engines that search
     Engines,
+}
+
+/// Arguments of `check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArguments {
+    /// The model, and what is chosen about it.
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// What is asked about it.
+    #[command(flatten)]
+    pub questions: QuestionArguments,
+    /// When to end
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
+    pub stop: StopArgument,
+    /// Which engine searches; see `fathom engines`
+    #[arg(long, value_name = "NAME", value_enum, default_value_t, help_heading = "Search")]
+    pub engine: CheckEngineArgument,
+    /// With what to search.
+    #[command(flatten)]
+    pub resources: ResourceArguments,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArguments,
+    /// Write the runs that violate properties: as text to a .txt file, as JSON to a .json file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub trace: Option<PathBuf>,
+}
+
+/// What is asked about a model. Without any of it, everything the model states is checked.
+#[derive(Clone, Debug, Args)]
+pub struct QuestionArguments {
+    /// Check that E holds in every state (repeatable)
+    #[arg(long = "invariant", value_name = "E", help_heading = "Properties")]
+    pub invariants: Vec<String>,
+    /// Ask whether a state where E holds can be reached (repeatable)
+    #[arg(long = "reach", value_name = "E", help_heading = "Properties")]
+    pub goals: Vec<String>,
+    /// Check a property that the model states, by its name (repeatable)
+    #[arg(long = "property", value_name = "NAME", help_heading = "Properties")]
+    pub stated: Vec<String>,
+    /// Look for deadlocks: states without a step, or without a step to another state [default: off]
+    #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "stuck", help_heading = "Properties")]
+    pub deadlock: Option<DeadlockArgument>,
+    /// Where E holds, a state without a step is a valid end and no deadlock
+    #[arg(long, value_name = "E", help_heading = "Properties")]
+    pub deadlock_except: Option<String>,
+    /// Only states where E holds count; steps to others are left out
+    #[arg(long, value_name = "E", help_heading = "Properties")]
+    pub constraint: Option<String>,
+    /// What a fault of the model is: a finding that ends the check, or a number in the report
+    #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Properties")]
+    pub faults: FaultsArgument,
+}
+
+/// What a deadlock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeadlockArgument {
+    /// A state without a step.
+    Stuck,
+    /// A state without a step to another state.
+    Stuttering,
+    /// Nothing is.
+    Off,
+}
+
+/// What a fault is.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum FaultsArgument {
+    /// A finding.
+    #[default]
+    Stop,
+    /// A number.
+    Report,
+}
+
+/// When to end.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum StopArgument {
+    /// At the first violation: other properties may have no verdict then.
+    #[default]
+    First,
+    /// When every property has its verdict.
+    Never,
+}
+
+/// Which engine checks.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum CheckEngineArgument {
+    /// Breadth-first in memory, exact.
+    #[default]
+    Ram,
+    /// The same with a larger table that also tells the locality.
+    Positions,
+}
+
+/// Which engine explores.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub enum ExploreEngineArgument {
+    /// `positions` while it fits, else `ram`.
+    #[default]
+    Auto,
+    /// Breadth-first in memory, exact.
+    Ram,
+    /// The same with a larger table that also tells the locality.
+    Positions,
 }
 
 /// Arguments of `explore`.
@@ -31,6 +138,9 @@ pub struct ExploreArguments {
     /// The model, and what is chosen about it.
     #[command(flatten)]
     pub model: ModelArguments,
+    /// Which engine searches; see `fathom engines`
+    #[arg(long, value_name = "NAME", value_enum, default_value_t, help_heading = "Search")]
+    pub engine: ExploreEngineArgument,
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,

@@ -5,12 +5,17 @@ use std::path::PathBuf;
 use fathom_model::expression::Overflow;
 
 use super::raw::{
-    ExploreArguments, ModelArguments, OutputArguments, OverflowArgument, ProgressArgument, ResourceArguments,
+    CheckArguments, CheckEngineArgument, DeadlockArgument, ExploreArguments, ExploreEngineArgument,
+    FaultsArgument, ModelArguments, OutputArguments, OverflowArgument, ProgressArgument, QuestionArguments,
+    ResourceArguments, StopArgument,
 };
-use crate::assemble::ModelOptions;
+use crate::assemble::{LayerEngine, ModelOptions};
+use crate::check::Stop;
 use crate::machine;
+use crate::property::{DeadlockKind, Faults, Questions};
 use crate::settings::{
-    Destination, Dump, ExploreSettings, GraphFormat, ModelSettings, OutputSettings, ProgressMode, Resources,
+    CheckEngine, CheckSettings, Destination, Dump, ExploreSettings, GraphFormat, ModelSettings,
+    OutputSettings, ProgressMode, Resources, TraceFile, TraceFormat,
 };
 
 /// The arguments do not make sense together.
@@ -31,6 +36,13 @@ impl ExploreArguments {
             }
             resources.threads = 1;
         }
+        let engine = match self.engine {
+            // The order found is the order of its positions.
+            _ if self.dump_records.is_some() => Some(LayerEngine::Positions),
+            ExploreEngineArgument::Auto => None,
+            ExploreEngineArgument::Ram => Some(LayerEngine::Ram),
+            ExploreEngineArgument::Positions => Some(LayerEngine::Positions),
+        };
         let graph = match (self.dot, self.aut) {
             (Some(path), _) => Some((GraphFormat::Dot, destination(path))),
             (None, Some(path)) => Some((GraphFormat::Aut, destination(path))),
@@ -49,11 +61,63 @@ impl ExploreArguments {
         };
         Ok(ExploreSettings {
             model: self.model.validate(),
+            engine,
             resources,
             output,
             dump,
             records: self.dump_records,
             graph,
+        })
+    }
+}
+
+impl CheckArguments {
+    /// The settings that these arguments mean.
+    pub fn validate(self) -> Result<CheckSettings, UsageError> {
+        let engine = match self.engine {
+            CheckEngineArgument::Ram => CheckEngine::Layers(LayerEngine::Ram),
+            CheckEngineArgument::Positions => CheckEngine::Layers(LayerEngine::Positions),
+        };
+        let stop = match self.stop {
+            StopArgument::First => Stop::First,
+            StopArgument::Never => Stop::Never,
+        };
+        Ok(CheckSettings {
+            model: self.model.validate(),
+            questions: self.questions.validate()?,
+            stop,
+            engine,
+            resources: self.resources.validate(),
+            output: self.output.validate(),
+            trace: self.trace.map(trace_file).transpose()?,
+        })
+    }
+}
+
+impl QuestionArguments {
+    pub(super) fn validate(self) -> Result<Questions, UsageError> {
+        if self.deadlock == Some(DeadlockArgument::Off) && self.deadlock_except.is_some() {
+            return Err(UsageError(
+                "--deadlock=off and --deadlock-except contradict each other: leave one of them out".into(),
+            ));
+        }
+        let deadlock = match self.deadlock {
+            Some(DeadlockArgument::Stuck) => Some(DeadlockKind::Stuck),
+            Some(DeadlockArgument::Stuttering) => Some(DeadlockKind::Stuttering),
+            Some(DeadlockArgument::Off) | None => None,
+        };
+        let faults = match self.faults {
+            FaultsArgument::Stop => Faults::Stop,
+            FaultsArgument::Report => Faults::Report,
+        };
+        Ok(Questions {
+            invariants: self.invariants,
+            goals: self.goals,
+            stated: self.stated,
+            deadlock,
+            valid_end: self.deadlock_except,
+            constraint: self.constraint,
+            faults,
         })
     }
 }
@@ -96,4 +160,19 @@ impl OutputArguments {
 /// `-` is standard output.
 fn destination(path: PathBuf) -> Destination {
     if path.as_os_str() == "-" { Destination::Standard } else { Destination::File(path) }
+}
+
+/// The format of a file of runs, by its name.
+fn trace_file(path: PathBuf) -> Result<TraceFile, UsageError> {
+    let format = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("txt") => TraceFormat::Text,
+        Some("json") => TraceFormat::Json,
+        _ => {
+            let name = path.display();
+            return Err(UsageError(format!(
+                "--trace {name}: the name says the format, so it must end in .txt (text) or .json (JSON)"
+            )));
+        }
+    };
+    Ok(TraceFile { path, format })
 }

@@ -6,13 +6,11 @@ use anyhow::Context;
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::system::TransitionSystem;
 
-use super::{Output, print, read_model};
+use super::{Output, print, print_summary, read_model, watcher};
 use crate::assemble::Model;
 use crate::export::{self, RecordFile};
-use crate::interrupt::Interrupt;
 use crate::observer::Watcher;
-use crate::progress::Meter;
-use crate::report::json::Report;
+use crate::report::json::{self, Report};
 use crate::report::{Exit, text};
 use crate::run;
 use crate::settings::{Dump, ExploreSettings, GraphFormat, ModelSettings};
@@ -24,13 +22,13 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
         print(&dumped(&model, dump))?;
         return Ok(Exit::Success);
     }
-    let json = Output::open_all(settings.output.json.as_ref())?;
+    let json_output = Output::open_all(settings.output.json.as_ref())?;
     let graph = settings
         .graph
         .as_ref()
         .map(|(format, destination)| Ok::<_, anyhow::Error>((*format, Output::open(destination)?)))
         .transpose()?;
-    let taken = [json.as_ref(), graph.as_ref().map(|(_, output)| output)]
+    let taken = [json_output.as_ref(), graph.as_ref().map(|(_, output)| output)]
         .into_iter()
         .flatten()
         .any(Output::is_standard);
@@ -38,16 +36,12 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
     if let Some((format, output)) = graph {
         write_graph(&model, format, output)?;
     }
-    let watcher = watcher(&model, settings)?;
-    let exploration = run::explore(&model, &settings.resources, &watcher)?;
+    let watcher = with_records(watcher(&settings.resources, &settings.output)?, &model, settings)?;
+    let exploration = run::explore(&model, settings.engine, &settings.resources, &watcher)?;
     let summary = text::exploration(&model, &exploration);
-    match (settings.output.quiet, taken) {
-        (true, _) => {}
-        (false, false) => print(&summary)?,
-        (false, true) => eprint!("{summary}"),
-    }
-    if let Some(output) = json {
-        output.write(Report::of_exploration(&model, &exploration).to_text().as_bytes())?;
+    print_summary(&summary, settings.output.quiet, taken)?;
+    if let Some(output) = json_output {
+        output.write(json::to_text(&Report::of_exploration(&model, &exploration)).as_bytes())?;
     }
     Ok(if exploration.limit.is_some() { Exit::GaveUp } else { Exit::Success })
 }
@@ -101,10 +95,7 @@ fn write_graph(model: &Model, format: GraphFormat, output: Output) -> anyhow::Re
     output.write(&bytes)
 }
 
-fn watcher(model: &Model, settings: &ExploreSettings) -> anyhow::Result<Watcher> {
-    let interrupt = Interrupt::on_signals().context("cannot watch for signals")?;
-    let meter = Meter::new(settings.output.progress);
-    let watcher = Watcher::new(interrupt, settings.resources.time_limit, meter);
+fn with_records(watcher: Watcher, model: &Model, settings: &ExploreSettings) -> anyhow::Result<Watcher> {
     let Some(path) = &settings.records else { return Ok(watcher) };
     let file = RecordFile::create(path, model.interpreter(Vec::new()).shape())
         .with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,5 +1,6 @@
 //! What does each command do? Settings in, an exit out; results are printed on the way.
 
+pub mod check;
 pub mod engines;
 pub mod explore;
 
@@ -8,7 +9,11 @@ use std::io::{IsTerminal, Write};
 use anyhow::Context;
 
 use crate::assemble::{Model, ModelError};
-use crate::settings::{Destination, ModelSettings};
+use crate::interrupt::Interrupt;
+use crate::observer::Watcher;
+use crate::progress::Meter;
+use crate::property::{Plan, PlanError, Questions};
+use crate::settings::{Destination, ModelSettings, OutputSettings, Resources};
 
 /// Reads the model and shows what looks odd in it.
 fn read_model(settings: &ModelSettings, quiet: bool) -> Result<Model, ModelError> {
@@ -17,6 +22,32 @@ fn read_model(settings: &ModelSettings, quiet: bool) -> Result<Model, ModelError
         eprint!("{}", model.warnings().render(model.source(), std::io::stderr().is_terminal()));
     }
     Ok(model)
+}
+
+/// Puts questions into the form a search can answer; an expression that is wrong is told as any wrong source is.
+fn plan(model: &Model, questions: &Questions) -> anyhow::Result<Plan> {
+    Plan::new(model, questions).map_err(|error| match error {
+        PlanError::Expression(error) => error.into(),
+        other => other.into(),
+    })
+}
+
+/// Watches a search that begins now, for signals too.
+fn watcher(resources: &Resources, output: &OutputSettings) -> anyhow::Result<Watcher> {
+    let interrupt = Interrupt::on_signals().context("cannot watch for signals")?;
+    Ok(Watcher::new(interrupt, resources.time_limit, Meter::new(output.progress)))
+}
+
+/// Prints a summary, beside standard output if that is taken for something else.
+fn print_summary(text: &str, quiet: bool, taken: bool) -> anyhow::Result<()> {
+    match (quiet, taken) {
+        (true, _) => Ok(()),
+        (false, false) => print(text),
+        (false, true) => {
+            eprint!("{text}");
+            Ok(())
+        }
+    }
 }
 
 /// An output that is known to be writable before the work begins.

@@ -1,11 +1,16 @@
 //! What does a program read of a run? One JSON object; its fields are described in the book, and [`SCHEMA`] changes when one of them does.
 
+use std::io::{self, Write};
+
 use fathom_lang::source::SourceText;
 use serde::Serialize;
+use serde_json::ser::Formatter;
 
 use crate::assemble::Model;
+use crate::check::{Answer, Checked};
 use crate::coverage::{Coverage, Uncovered};
-use crate::run::{Exploration, Usage};
+use crate::run::{Exploration, Limit, Usage};
+use crate::trace::Trace;
 
 /// The version of the object.
 pub const SCHEMA: u32 = 1;
@@ -31,6 +36,9 @@ pub struct Report {
     pub verdict: &'static str,
     /// Which limit ended the search early, if one did.
     pub limit: Option<&'static str>,
+    /// What was checked; not there unless something was to be checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub properties: Option<Vec<PropertyReport>>,
     /// How many distinct states there are; null if that is not known.
     pub states: Option<u64>,
     /// An estimate of it, where an engine makes one.
@@ -63,6 +71,25 @@ pub struct Report {
     pub threads: usize,
     /// How long the search took.
     pub seconds: f64,
+}
+
+/// What came of a property.
+#[derive(Clone, Debug, Serialize)]
+pub struct PropertyReport {
+    /// Its name, or the expression.
+    pub name: String,
+    /// `assertion`, `invariant`, `reach`, `deadlock` or `fault`.
+    pub kind: &'static str,
+    /// `holds`, `violated`, `fault` or `unknown`.
+    pub verdict: &'static str,
+    /// How many steps the trace has.
+    pub length: Option<usize>,
+    /// Whether it is an implication whose left side was never true.
+    pub vacuous: bool,
+    /// The run that violates it.
+    pub trace: Option<Trace>,
+    /// What proves that it holds: nothing yet.
+    pub certificate: &'static str,
 }
 
 /// Memory, in bytes.
@@ -105,29 +132,47 @@ pub struct Place {
 impl Report {
     /// The report of `explore`.
     pub fn of_exploration(model: &Model, exploration: &Exploration) -> Report {
-        let outcome = &exploration.outcome;
-        let complete = exploration.limit.is_none();
+        let verdict = if exploration.limit.is_none() { "finished" } else { "unknown" };
+        Report::new("explore", model, exploration, verdict, None)
+    }
+
+    /// The report of `check`.
+    pub fn of_check(model: &Model, checked: &Checked) -> Report {
+        let properties = checked.answers.iter().map(PropertyReport::of).collect();
+        let verdict = checked.verdict().word();
+        Report::new("check", model, &checked.exploration, verdict, Some(properties))
+    }
+
+    fn new(
+        command: &'static str,
+        model: &Model,
+        exploration: &Exploration,
+        verdict: &'static str,
+        properties: Option<Vec<PropertyReport>>,
+    ) -> Report {
+        let counts = &exploration.counts;
         Report {
             schema: SCHEMA,
             tool: "fathom",
             version: env!("CARGO_PKG_VERSION"),
-            command: "explore",
+            command,
             model: model.source().name().to_owned(),
-            engine: "ram",
+            engine: exploration.engine,
             store: None,
-            verdict: if complete { "finished" } else { "unknown" },
-            limit: exploration.limit.map(crate::run::Limit::word),
-            states: exploration.states(),
-            states_estimate: None,
-            visits: outcome.expanded,
-            edges: outcome.transitions,
-            transitions: complete.then_some(outcome.transitions),
-            depth: (outcome.layers.len() as u64).checked_sub(1),
-            locality: if complete { outcome.locality } else { None },
-            deadlocks: Some(outcome.deadlocks),
-            faults: outcome.faults,
-            layers: outcome.layers.clone(),
-            checksum: complete.then(|| outcome.checksum.to_string()),
+            verdict,
+            limit: exploration.limit.map(Limit::word),
+            properties,
+            states: counts.states,
+            states_estimate: counts.states_estimate,
+            visits: counts.visits,
+            edges: counts.edges,
+            transitions: counts.states.map(|_| counts.edges),
+            depth: (counts.layers.len() as u64).checked_sub(1),
+            locality: counts.locality,
+            deadlocks: counts.deadlocks,
+            faults: counts.faults,
+            layers: counts.layers.clone(),
+            checksum: counts.checksum.clone(),
             record_bits: exploration.record_bits,
             coverage: exploration.coverage.as_ref().map(|it| CoverageReport::of(model.source(), it)),
             ram: Ram::of(&exploration.usage),
@@ -135,13 +180,29 @@ impl Report {
             seconds: rounded(exploration.usage.elapsed.as_secs_f64()),
         }
     }
+}
 
-    /// The object, with a line end.
-    pub fn to_text(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a report is JSON");
-        text.push('\n');
-        text
+impl PropertyReport {
+    fn of(answer: &Answer) -> PropertyReport {
+        PropertyReport {
+            name: answer.property.name.clone(),
+            kind: answer.property.kind.word(),
+            verdict: answer.verdict.word(),
+            length: answer.trace.as_ref().map(Trace::length),
+            vacuous: answer.vacuous,
+            trace: answer.trace.clone(),
+            certificate: "none",
+        }
     }
+}
+
+/// An object with a line end. Objects are indented, lists stay on one line unless they hold objects or lists.
+pub fn to_text(value: &impl Serialize) -> String {
+    let mut text = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
+    value.serialize(&mut serializer).expect("a report is JSON");
+    text.push(b'\n');
+    String::from_utf8(text).expect("JSON is UTF-8")
 }
 
 impl Ram {
@@ -177,4 +238,66 @@ impl Place {
 /// To the millisecond.
 fn rounded(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
+}
+
+/// Objects on lines of their own, other things in a row.
+#[derive(Clone, Debug, Default)]
+struct Layout {
+    depth: usize,
+    /// By open object: whether it has a member already.
+    filled: Vec<bool>,
+}
+
+impl Layout {
+    fn line<W: Write + ?Sized>(&self, writer: &mut W) -> io::Result<()> {
+        write!(writer, "\n{:1$}", "", self.depth * 2)
+    }
+}
+
+impl Formatter for Layout {
+    fn begin_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        self.filled.push(false);
+        writer.write_all(b"{")
+    }
+
+    fn end_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        if self.filled.pop() == Some(true) {
+            self.line(writer)?;
+        }
+        writer.write_all(b"}")
+    }
+
+    fn begin_object_key<W: Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            writer.write_all(b",")?;
+        }
+        if let Some(filled) = self.filled.last_mut() {
+            *filled = true;
+        }
+        self.line(writer)
+    }
+
+    fn begin_object_value<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b": ")
+    }
+
+    fn begin_array_value<W: Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { writer.write_all(b", ") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_indented_and_lists_stay_in_a_row() {
+        let value = serde_json::json!({ "a": [1, 2, 3], "b": { "c": null }, "d": {}, "e": [{ "f": "x" }] });
+        let text = to_text(&value);
+        let expected = "{\n  \"a\": [1, 2, 3],\n  \"b\": {\n    \"c\": null\n  },\n  \"d\": {},\n  \"e\": [{\n    \"f\": \"x\"\n  }]\n}\n";
+        assert_eq!(text, expected);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
 }

@@ -2,6 +2,7 @@
 
 pub mod json;
 pub mod text;
+pub mod trace;
 
 /// How a run ended, for the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::assemble::Model;
+use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
+use crate::property::{Property, PropertyKind};
 use crate::run::{Exploration, Limit};
 
 /// How many things that never happened are listed.
@@ -25,6 +27,78 @@ pub fn exploration(model: &Model, exploration: &Exploration) -> String {
     text
 }
 
+/// The summary of `check`: a line per property, the runs, the figures.
+pub fn checked(model: &Model, checked: &Checked) -> String {
+    let mut text = String::new();
+    let asked = checked.answers.iter().filter(|answer| is_asked(answer));
+    let mut any = false;
+    for answer in asked {
+        any = true;
+        let _ = writeln!(text, "{}", verdict_line(model, answer));
+    }
+    if !any {
+        let _ = writeln!(text, "nothing to check: {} states no property", model.source().name());
+        let deadlocks = checked.exploration.counts.deadlocks.filter(|deadlocks| *deadlocks > 0);
+        if let Some(deadlocks) = deadlocks {
+            let _ = writeln!(
+                text,
+                "{} seen; --deadlock shows how they come about",
+                plural(deadlocks, "deadlock")
+            );
+        }
+    }
+    for answer in &checked.answers {
+        if let Some((_, words)) = answer.property.antecedent.as_ref().filter(|_| answer.vacuous) {
+            let _ =
+                writeln!(text, "note: {words} was never true, so `{}` says nothing", answer.property.name);
+        }
+    }
+    if let Some(limit) = checked.exploration.limit {
+        let _ = writeln!(text, "not finished: {}", limit_sentence(limit));
+    }
+    let runs = super::trace::all(&checked.answers);
+    if !runs.is_empty() {
+        let _ = write!(text, "\n{runs}");
+    }
+    let _ = write!(text, "\n{}", figures(&checked.exploration));
+    let limit = checked.exploration.limit;
+    // Of a search that ended at a violation it says little.
+    if let Some(coverage) = checked.exploration.coverage.as_ref().filter(|_| limit != Some(Limit::Violation))
+    {
+        text.push_str(&uncovered(model, coverage, limit.is_some()));
+    }
+    text
+}
+
+/// Whether a user wants to read about it: faults only if there are any.
+fn is_asked(answer: &Answer) -> bool {
+    answer.property.kind != PropertyKind::Fault || answer.verdict == Verdict::Fault
+}
+
+fn verdict_line(model: &Model, answer: &Answer) -> String {
+    let Property { name, kind, span, .. } = &answer.property;
+    let word = match (kind, answer.verdict) {
+        (PropertyKind::Reach, Verdict::Violated) => "reachable",
+        (PropertyKind::Reach, Verdict::Holds) => "not reachable",
+        (PropertyKind::Deadlock, Verdict::Violated) => "found",
+        (PropertyKind::Deadlock, Verdict::Holds) => "none",
+        (PropertyKind::Fault, _) => "found",
+        (_, verdict) => verdict.word(),
+    };
+    let place =
+        span.map_or(String::new(), |span| format!(" (line {})", model.source().position(span.start).line));
+    let prefix = match kind {
+        PropertyKind::Invariant => "invariant ",
+        PropertyKind::Reach => "reach ",
+        _ => "",
+    };
+    format!("{prefix}{name}{place}: {word}")
+}
+
+fn plural(number: u64, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
+}
+
 /// Why a search ended early.
 pub fn limit_sentence(limit: Limit) -> &'static str {
     match limit {
@@ -32,36 +106,41 @@ pub fn limit_sentence(limit: Limit) -> &'static str {
         Limit::Time => "the time limit was reached",
         Limit::Interrupt => "interrupted",
         Limit::Ram => "the memory is used up; give more with --ram",
-        Limit::Violation => "ended at the first violation",
+        Limit::Violation => "the search ended at the first violation",
+        Limit::Lossy => "the engine may have missed states",
     }
 }
 
 /// The figures of a search, one per line.
 pub fn figures(exploration: &Exploration) -> String {
-    let outcome = &exploration.outcome;
+    let counts = &exploration.counts;
     let mut lines: Vec<(&str, String)> = Vec::new();
-    match exploration.states() {
+    match counts.states {
         Some(states) => lines.push(("states", count(states))),
-        None => {
-            let known = outcome.layers.iter().sum();
-            lines.push(("states so far", format!("{} ({} expanded)", count(known), count(outcome.expanded))));
-        }
+        None => lines
+            .push(("states so far", format!("{} ({} expanded)", count(counts.known), count(counts.visits)))),
     }
-    lines.push(("transitions", count(outcome.transitions)));
-    if let Some(depth) = outcome.layers.len().checked_sub(1) {
+    if let Some(estimate) = counts.states_estimate {
+        let part = counts.known as f64 * 100.0 / estimate.max(1) as f64;
+        lines.push(("estimate", format!("about {} states in all, {part:.1}% of them seen", count(estimate))));
+    }
+    lines.push(("transitions", count(counts.edges)));
+    if let Some(depth) = counts.layers.len().checked_sub(1) {
         lines.push(("depth", count(depth as u64)));
     }
-    if let Some((layer, states)) = widest(&outcome.layers) {
-        lines.push(("widest layer", format!("{} states at depth {layer}", count(states))));
+    if let Some((layer, states)) = widest(&counts.layers) {
+        lines.push(("widest layer", format!("{} at depth {layer}", plural(states, "state"))));
     }
-    lines.push(("deadlocks", count(outcome.deadlocks)));
-    lines.push(("faults", count(outcome.faults)));
-    if let Some(locality) = outcome.locality.filter(|_| exploration.limit.is_none()) {
+    if let Some(deadlocks) = counts.deadlocks {
+        lines.push(("deadlocks", count(deadlocks)));
+    }
+    lines.push(("faults", count(counts.faults)));
+    if let Some(locality) = counts.locality {
         lines.push(("locality", count(locality)));
     }
     lines.push(("record", format!("{} bits", exploration.record_bits)));
-    if exploration.limit.is_none() {
-        lines.push(("checksum", outcome.checksum.to_string()));
+    if let Some(checksum) = &counts.checksum {
+        lines.push(("checksum", checksum.clone()));
     }
     lines.push(("memory", memory(exploration)));
     lines.push(("time", time(exploration)));
@@ -121,7 +200,8 @@ pub fn bytes(bytes: u64) -> String {
 pub fn seconds(time: Duration) -> String {
     let whole = time.as_secs();
     match whole {
-        0..60 => format!("{:.1} s", time.as_secs_f64()),
+        0..10 => format!("{:.2} s", time.as_secs_f64()),
+        10..60 => format!("{:.1} s", time.as_secs_f64()),
         60..3600 => format!("{}:{:02} min", whole / 60, whole % 60),
         _ => format!("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60),
     }
@@ -143,7 +223,7 @@ fn memory(exploration: &Exploration) -> String {
 
 fn time(exploration: &Exploration) -> String {
     let usage = &exploration.usage;
-    let rate = exploration.outcome.expanded as f64 / usage.elapsed.as_secs_f64().max(1e-6);
+    let rate = exploration.counts.visits as f64 / usage.elapsed.as_secs_f64().max(1e-6);
     let threads = if usage.threads == 1 { "1 thread".into() } else { format!("{} threads", usage.threads) };
     format!("{}, {} states/s, {threads}", seconds(usage.elapsed), count(rate as u64))
 }
@@ -164,7 +244,7 @@ mod tests {
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(3 << 30), "3.0 GiB");
-        assert_eq!(seconds(Duration::from_millis(1250)), "1.2 s");
+        assert_eq!(seconds(Duration::from_millis(1250)), "1.25 s");
         assert_eq!(seconds(Duration::from_secs(61)), "1:01 min");
         assert_eq!(seconds(Duration::from_secs(7322)), "2:02:02 h");
     }

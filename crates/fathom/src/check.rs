@@ -1,0 +1,271 @@
+//! Does a model do what it should? Questions in, a verdict for each of them out, with a run that shows it where one is violated.
+//!
+//! Every run that is shown has been replayed on a fresh interpreter first; one that does not pass is an error of fathom, never a verdict.
+
+use std::time::Instant;
+
+use fathom_disk::budget::Budget;
+use fathom_exec::interpreter::Interpreter;
+use fathom_model::steps::{Columns, Steps};
+use fathom_model::system::{Query, TransitionSystem};
+use fathom_search::constrained::Constrained;
+use fathom_search::error::SearchError;
+use fathom_search::layer_loop::{Ending, Settings, Tuning};
+use fathom_search::replay::{self, Claim};
+use fathom_search::trace::Path;
+use fathom_search::watch::{Condition, Finding};
+
+use crate::assemble::{self, Kept, LayerEngine, Model};
+use crate::coverage::Coverage;
+use crate::observer::Watcher;
+use crate::property::{Plan, Property, PropertyKind};
+use crate::run::{Counts, Exploration, RunError, Usage, limit_of};
+use crate::settings::Resources;
+use crate::trace::{Trace, Trouble};
+
+/// What a check found out.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// One per property, in the order of the plan.
+    pub answers: Vec<Answer>,
+    /// The search behind them.
+    pub exploration: Exploration,
+}
+
+/// What came of one property.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The property.
+    pub property: Property,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// The run that violates it.
+    pub trace: Option<Trace>,
+    /// Whether the left side of the implication was never true in a state that was expanded.
+    pub vacuous: bool,
+}
+
+/// Whether something holds, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// In every reachable state.
+    Holds,
+    /// Not violated where the search has been.
+    Unknown,
+    /// The model misbehaves.
+    Fault,
+    /// A run violates it.
+    Violated,
+}
+
+/// When a check ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// At the first violation: the others have no verdict then.
+    #[default]
+    First,
+    /// When everything is known.
+    Never,
+}
+
+impl Verdict {
+    /// The word for it in a report.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Unknown => "unknown",
+            Verdict::Fault => "fault",
+            Verdict::Violated => "violated",
+        }
+    }
+}
+
+impl Checked {
+    /// The worst of all verdicts.
+    pub fn verdict(&self) -> Verdict {
+        let early = self.exploration.limit.is_some();
+        let floor = if early { Verdict::Unknown } else { Verdict::Holds };
+        self.answers.iter().map(|answer| answer.verdict).fold(floor, Verdict::max)
+    }
+}
+
+/// Answers all questions of a plan in one breadth-first exploration: runs that are shown are the shortest, and the same for
+/// every number of threads.
+pub fn check(
+    model: &Model,
+    plan: &Plan,
+    engine: LayerEngine,
+    stop: Stop,
+    resources: &Resources,
+    watcher: &Watcher,
+) -> Result<Checked, RunError> {
+    let began = Instant::now();
+    let system = CheckedSystem::new(model, plan);
+    let settings = Settings {
+        threads: resources.threads,
+        conditions: system.conditions.clone(),
+        stop_at_first: stop == Stop::First,
+        max_depth: resources.max_depth,
+        coverage: true,
+        tuning: Tuning::default(),
+    };
+    let budget = assemble::data_budget(resources)?;
+    // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
+    let aside = Steps::bytes_for(system.system().shape().words(), Columns::ALL, PATH_STEPS);
+    let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
+    let (kept, outcome) = engine.search(system.system(), &budget, &settings, watcher)?;
+    let elapsed = began.elapsed();
+    watcher.finish().map_err(RunError::Records)?;
+    drop(reserve);
+    let complete = outcome.ending == Ending::Complete;
+    let mut answers = Vec::new();
+    for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
+        let trace = finding
+            .as_ref()
+            .map(|finding| shown(model, plan, number, finding, &system, &kept, &budget))
+            .transpose()?;
+        answers.push(Answer {
+            verdict: verdict_on(property.kind, finding.is_some(), complete),
+            vacuous: is_vacuous(property, outcome.labels_seen),
+            property: property.clone(),
+            trace,
+        });
+    }
+    let mut counts = Counts::of(&outcome);
+    if plan.constraint.is_some() {
+        // States that have lost their steps to the constraint are among them.
+        counts.deadlocks = None;
+    }
+    let exploration = Exploration {
+        engine: engine.name(),
+        limit: limit_of(outcome.ending, watcher),
+        counts,
+        record_bits: system.system().shape().width_bits,
+        coverage: Coverage::of(model.program(), &outcome.actions_taken),
+        usage: Usage::of(resources, &budget, elapsed),
+    };
+    Ok(Checked { answers, exploration })
+}
+
+/// Room for steps that is put aside for rebuilding paths.
+const PATH_STEPS: usize = 2048;
+
+/// The system of a plan, constrained if it says so.
+#[derive(Debug)]
+pub(crate) enum Restricted {
+    Plain(Interpreter),
+    Constrained(Constrained<Interpreter>),
+}
+
+/// A system and what is looked for in it.
+#[derive(Debug)]
+pub(crate) struct CheckedSystem {
+    system: Restricted,
+    /// The plan's conditions, with the excuse of a constrained system.
+    pub(crate) conditions: Vec<Condition>,
+}
+
+impl CheckedSystem {
+    pub(crate) fn new(model: &Model, plan: &Plan) -> CheckedSystem {
+        let interpreter = model.interpreter(plan.labels.clone());
+        let Some(constraint) = plan.constraint else {
+            let conditions = plan.conditions.clone();
+            return CheckedSystem { system: Restricted::Plain(interpreter), conditions };
+        };
+        let system = Constrained::new(interpreter, constraint, plan.valid_end);
+        let excused = |condition: &Condition| match *condition {
+            Condition::Deadlock { stuttering, .. } => {
+                Condition::Deadlock { stuttering, except: Some(system.excused()) }
+            }
+            other => other,
+        };
+        let conditions = plan.conditions.iter().map(excused).collect();
+        CheckedSystem { system: Restricted::Constrained(system), conditions }
+    }
+
+    pub(crate) fn system(&self) -> &dyn TransitionSystem {
+        match &self.system {
+            Restricted::Plain(system) => system,
+            Restricted::Constrained(system) => system,
+        }
+    }
+}
+
+pub(crate) fn verdict_on(kind: PropertyKind, found: bool, complete: bool) -> Verdict {
+    match (found, complete) {
+        (true, _) if kind == PropertyKind::Fault => Verdict::Fault,
+        (true, _) => Verdict::Violated,
+        (false, true) => Verdict::Holds,
+        (false, false) => Verdict::Unknown,
+    }
+}
+
+pub(crate) fn is_vacuous(property: &Property, seen: fathom_model::steps::Labels) -> bool {
+    property.antecedent.as_ref().is_some_and(|(label, _)| !seen.holds(*label))
+}
+
+/// The run to a finding, replayed, in words.
+fn shown(
+    model: &Model,
+    plan: &Plan,
+    number: usize,
+    finding: &Finding,
+    system: &CheckedSystem,
+    kept: &Kept,
+    budget: &Budget,
+) -> Result<Trace, RunError> {
+    let path = match &finding.record {
+        Some(record) => Some(kept.path_to(system.system(), budget, finding.layer, record)?),
+        None => None,
+    };
+    proven(model, plan, number, path.as_ref(), finding.fault, true)
+}
+
+/// A run in words, if a fresh interpreter agrees that it violates property `number` of the plan.
+pub(crate) fn proven(
+    model: &Model,
+    plan: &Plan,
+    number: usize,
+    path: Option<&Path>,
+    fault: Option<fathom_model::steps::Fault>,
+    shortest: bool,
+) -> Result<Trace, RunError> {
+    let judge = model.interpreter(plan.labels.clone());
+    let property = &plan.properties[number];
+    let refuse = |refusal: String| RunError::Replay { property: property.name.clone(), refusal };
+    let Some(path) = path else {
+        let fault = fault.ok_or_else(|| refuse("it has no state".into()))?;
+        if !replay::start_faults(&judge, fault) {
+            return Err(refuse("no start faults".into()));
+        }
+        return Ok(Trace::of(&judge, model.source(), None, Some(Trouble::Start(fault)), shortest));
+    };
+    let (claim, trouble) = claim(plan, number, path, fault, &judge);
+    replay::replay(&judge, path, plan.constraint, claim).map_err(|refusal| refuse(refusal.to_string()))?;
+    Ok(Trace::of(&judge, model.source(), Some(path), trouble, shortest))
+}
+
+/// What the last state of a path must show.
+fn claim(
+    plan: &Plan,
+    number: usize,
+    path: &Path,
+    fault: Option<fathom_model::steps::Fault>,
+    judge: &Interpreter,
+) -> (Claim, Option<Trouble>) {
+    match (plan.conditions[number], fault) {
+        (Condition::Label { label, value }, _) => (Claim::Label { label, value }, None),
+        (Condition::Deadlock { stuttering, except }, _) => (Claim::Deadlock { stuttering, except }, None),
+        (Condition::Fault, Some(fault)) => (Claim::StepFault(fault), Some(Trouble::Step(fault))),
+        (Condition::Fault, None) => {
+            let record = path.records.last().map_or(&[][..], Vec::as_slice);
+            let faults = |label: &usize| {
+                let words = judge.describe(Query::Label { record, label: *label });
+                words.values.iter().all(|(_, value)| value != "true" && value != "false")
+            };
+            let label = (0..plan.labels.len()).find(faults).unwrap_or(0);
+            let stated = plan.labels[label].span != fathom_model::span::Span::default();
+            (Claim::LabelFault, Some(Trouble::Label { label, stated }))
+        }
+    }
+}
