@@ -8,7 +8,7 @@ use crate::error::DiskError;
 use crate::hash::hash_key;
 use crate::storage::{File, Volume};
 
-/// Takes strictly increasing keys and writes shards. RAM: `8 * words + 60` bytes for each key of one shard, and the directory.
+/// Takes strictly increasing keys and writes shards. RAM: `8 * words + 40` bytes for each key of one shard, and the directory.
 /// I/O: every shard is written once, in order.
 #[derive(Debug)]
 pub struct PerfectHashBuilder {
@@ -22,7 +22,7 @@ pub struct PerfectHashBuilder {
 }
 
 /// Bytes a key that placing a shard takes: order, members, buckets, slots, and the shard itself.
-const WORKING_BYTES: usize = 44;
+const WORKING_BYTES: usize = 32;
 
 impl PerfectHashBuilder {
     /// A builder that writes the file `name`, in shards of at most `keys_per_shard` keys (1 to 65,536; as many as the budget
