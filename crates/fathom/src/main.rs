@@ -25,6 +25,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
     match arguments.command {
         Command::Check(arguments) => command::check::run(&arguments.validate()?),
         Command::Explore(arguments) => command::explore::run(&arguments.validate()?),
+        Command::Translate(arguments) => command::translate::run(&arguments),
         Command::Engines => command::engines::run(),
     }
 }

@@ -23,6 +23,8 @@ pub enum Command {
     Check(Box<CheckArguments>),
     /// Count the states of a model: how many, how deep, how many deadlocks
     Explore(Box<ExploreArguments>),
+    /// Translate an LTL formula to a Büchi automaton
+    Translate(Box<TranslateArguments>),
     /// List the engines that search
     Engines,
 }
@@ -162,6 +164,35 @@ pub struct ExploreArguments {
     /// Write the graph of a small space in the Aldebaran format
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub aut: Option<PathBuf>,
+}
+
+/// Arguments of `translate`.
+#[derive(Clone, Debug, Args)]
+pub struct TranslateArguments {
+    /// The formula, as in '[] (P_0.wait -> <> P_0.CS)'; it is not negated
+    #[arg(required_unless_present = "hoa")]
+    pub formula: Option<String>,
+    /// Read an automaton in the HOA format instead, and reduce it
+    #[arg(long, value_name = "FILE", conflicts_with = "formula")]
+    pub hoa: Option<PathBuf>,
+    /// Print a picture for Graphviz instead of HOA
+    #[arg(long, conflicts_with_all = ["never", "dve"], help_heading = "Output")]
+    pub dot: bool,
+    /// Print a never claim for SPIN
+    #[arg(long, conflicts_with_all = ["dve", "generalised"], help_heading = "Output")]
+    pub never: bool,
+    /// Print a property process of DVE
+    #[arg(long, conflicts_with = "generalised", help_heading = "Output")]
+    pub dve: bool,
+    /// Print the generalised automaton, with marks on edges
+    #[arg(long, help_heading = "Output")]
+    pub generalised: bool,
+    /// Tell sizes, strength and time on standard error
+    #[arg(long, help_heading = "Output")]
+    pub stats: bool,
+    /// Give up after this time [default: 1m]
+    #[arg(long, value_name = "T", value_parser = quantity::duration)]
+    pub time_limit: Option<Duration>,
 }
 
 /// A model, and what is chosen about it.

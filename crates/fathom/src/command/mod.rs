@@ -3,6 +3,7 @@
 pub mod check;
 pub mod engines;
 pub mod explore;
+pub mod translate;
 
 use std::io::{IsTerminal, Write};
 
