@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::codecs::{self, Measured, VARIANTS};
 use super::records::RecordSet;
-use super::{device, sets};
+use super::{device, disk_structures, sets};
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if !arguments.only_codecs {
         sets::sorting(arguments.keys)?;
         sets::merging(arguments.keys)?;
+        disk_structures::measure(arguments.keys)?;
         std::fs::create_dir_all(&arguments.dir)?;
         let folder = tempfile::tempdir_in(&arguments.dir)?;
         sets::insertion(folder.path(), arguments.keys / 2)?;

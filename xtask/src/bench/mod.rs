@@ -3,6 +3,7 @@
 mod codecs;
 mod device;
 mod disk;
+mod disk_structures;
 mod records;
 mod sets;
 
