@@ -28,6 +28,9 @@ const DISK: &[Defect] = &[
     Defect { feature: "sabotage-fsync-4", suite: "power_loss" },
     Defect { feature: "sabotage-merge-last-key", suite: "set" },
     Defect { feature: "sabotage-checksum", suite: "run" },
+    Defect { feature: "sabotage-filter", suite: "structures" },
+    Defect { feature: "sabotage-fsync-log", suite: "structures" },
+    Defect { feature: "sabotage-fsync-log-name", suite: "structures" },
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
