@@ -13,8 +13,10 @@
 //! | [`program`] | which programs are worth trying? |
 //! | [`expressions`] | which expressions are worth trying in a random program? |
 //! | [`meaning`] | what does a program mean? |
+//! | [`emit_c`] | what would a C compiler make of a program? |
 
 pub mod bfs;
+pub mod emit_c;
 pub mod expressions;
 pub mod forms;
 pub mod graph;

@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its input fails")]
 
 mod agreement;
+mod gcc;
 mod models;
 mod random;
