@@ -105,6 +105,12 @@ impl RecordBuffer {
         self.words.extend_from_slice(record);
     }
 
+    /// Adds all of some records.
+    pub fn append(&mut self, records: Records<'_>) {
+        debug_assert_eq!(records.words_per_record, self.words_per_record, "records of one width");
+        self.words.extend_from_slice(records.words);
+    }
+
     /// Removes all records and keeps the room.
     pub fn clear(&mut self) {
         self.words.clear();

@@ -197,6 +197,6 @@ pub(crate) fn take_piece(decoder: &LayerDecoder, served: &mut usize, most: usize
     let records = decoder.records();
     let piece = records.skip((*served).min(records.len()));
     let piece = piece.take(piece.len().min(most));
-    piece.iter().for_each(|record| batch.push(record));
+    batch.append(piece);
     *served += piece.len();
 }
