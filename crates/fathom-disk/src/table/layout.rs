@@ -230,7 +230,7 @@ mod tests {
     fn buckets_hold_their_slots() {
         for slot_bytes in 2..2000 {
             let (slots, bytes) = bucket_shape(slot_bytes);
-            assert!(slots >= 8 && slots <= 32, "{slot_bytes}");
+            assert!((8..=32).contains(&slots), "{slot_bytes}");
             assert!(slots * slot_bytes <= bytes && bytes % LINE == 0, "{slot_bytes}");
             // Whole groups of tags can be read.
             assert!(slots.div_ceil(16) * 32 <= bytes, "{slot_bytes}");
