@@ -1,8 +1,9 @@
 //! What does an action compile to? Its guard, its body, and the step or the fault that comes of it.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, types};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Switch;
+use fathom_model::expression::Domain;
 use fathom_model::program::{Action, Assignment, Statement, VariableId};
 
 use super::condition::{Test, flatten};
@@ -13,10 +14,13 @@ use super::runtime;
 /// From how many locations of a receiver on they are told apart by one jump.
 const DISPATCH_MIN: usize = 3;
 
+/// Up to how many ranges of locations are told apart by comparisons: a jump through a table waits for the table, and its target is known late.
+const TREE_MAX: usize = 8;
+
 /// Where a value goes.
 enum Store {
     Place(VariableId, u32),
-    Element { variable: VariableId, index: cranelift_codegen::ir::Value, checked: bool },
+    Element { variable: VariableId, index: Value, checked: bool },
 }
 
 impl Emitter<'_, '_> {
@@ -94,18 +98,48 @@ impl Emitter<'_, '_> {
         otherwise: Block,
     ) -> Vec<(u32, Block)> {
         let domain = self.field(variable).domain;
-        let mut switch = Switch::new();
-        let mut cases = Vec::new();
-        for &location in locations.iter().filter(|location| domain.contains(i64::from(**location))) {
-            let block = self.builder.create_block();
-            switch.set_entry(u128::from(location), block);
-            cases.push((location, block));
-        }
         let operand = self.read_place(variable, 0);
         let value = self.wide(operand);
-        let value = self.builder.ins().ireduce(types::I32, value);
-        switch.emit(&mut self.builder, value, otherwise);
+        let mut cases = Vec::new();
+        for &location in locations.iter().filter(|location| domain.contains(i64::from(**location))) {
+            cases.push((location, self.builder.create_block()));
+        }
+        let ranges = ranges(&cases, otherwise, domain);
+        if ranges.len() <= TREE_MAX {
+            self.search(value, &ranges);
+        } else {
+            let mut switch = Switch::new();
+            cases.iter().for_each(|(location, block)| switch.set_entry(u128::from(*location), *block));
+            let value = self.builder.ins().ireduce(types::I32, value);
+            switch.emit(&mut self.builder, value, otherwise);
+        }
         cases
+    }
+
+    /// Ends the block: goes to the block of the last range that begins at or below the value, halving the ranges.
+    fn search(&mut self, value: Value, ranges: &[(i64, Block)]) {
+        match ranges {
+            [] => unreachable!("there is a range for every value"),
+            [(_, block)] => {
+                self.builder.ins().jump(*block, &[]);
+            }
+            _ => {
+                let (lower, upper) = ranges.split_at(ranges.len() / 2);
+                let is_lower = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, value, upper[0].0);
+                let half = |emitter: &mut Self, ranges: &[(i64, Block)]| match ranges {
+                    [(_, block)] => *block,
+                    _ => emitter.builder.create_block(),
+                };
+                let (below, above) = (half(self, lower), half(self, upper));
+                self.builder.ins().brif(is_lower, below, &[], above, &[]);
+                for (block, ranges) in [(below, lower), (above, upper)] {
+                    if ranges.len() > 1 {
+                        self.enter(block);
+                        self.search(value, ranges);
+                    }
+                }
+            }
+        }
     }
 
     /// Compiles one action, whose owner is where it has to be and whose first so many tests were made.
@@ -211,21 +245,43 @@ impl Emitter<'_, '_> {
     }
 
     /// Reports a fault by its site and goes on.
-    fn fault(&mut self, site: cranelift_codegen::ir::Value, next: Block, full: Block) {
+    fn fault(&mut self, site: Value, next: Block, full: Block) {
         let Cursors { context, .. } = self.cursors.expect("faults are reported where there are cursors");
-        let (constant, other) = (self.regions.constant, self.regions.other);
+        // Nothing here is worth a register of the code around it: no load may leave this block.
+        let other = self.regions.other;
         let room = self.builder.create_block();
         self.builder.set_cold_block(room);
-        let place = self.builder.ins().load(types::I64, other, context, runtime::FAULT);
-        let end = self.builder.ins().load(types::I64, constant, context, runtime::FAULTS_END);
-        let is_full = self.builder.ins().icmp(IntCC::Equal, place, end);
+        let count = self.builder.ins().load(types::I64, other, context, runtime::FAULT_COUNT);
+        let capacity = self.builder.ins().load(types::I64, other, context, runtime::FAULT_CAPACITY);
+        let is_full = self.builder.ins().icmp(IntCC::Equal, count, capacity);
         self.builder.ins().brif(is_full, full, &[], room, &[]);
         self.enter(room);
+        let first = self.builder.ins().load(types::I64, other, context, runtime::FAULTS);
+        let offset = self.builder.ins().imul_imm_s(count, runtime::FAULT_BYTES);
+        let place = self.builder.ins().iadd(first, offset);
         self.builder.ins().store(other, site, place, runtime::FAULT_ACTION);
-        let after = self.builder.ins().iadd_imm_s(place, runtime::FAULT_BYTES);
-        self.builder.ins().store(other, after, context, runtime::FAULT);
+        let count = self.builder.ins().iadd_imm_s(count, 1);
+        self.builder.ins().store(other, count, context, runtime::FAULT_COUNT);
         self.builder.ins().jump(next, &[]);
     }
+}
+
+/// Where values of the domain go, by the least value of each range of them: to their case, or elsewhere.
+fn ranges(cases: &[(u32, Block)], otherwise: Block, domain: Domain) -> Vec<(i64, Block)> {
+    let mut ranges: Vec<(i64, Block)> = Vec::new();
+    let mut next = domain.low;
+    for (location, block) in cases {
+        let location = i64::from(*location);
+        if location > next {
+            ranges.push((next, otherwise));
+        }
+        ranges.push((location, *block));
+        next = location + 1;
+    }
+    if next <= domain.high {
+        ranges.push((next, otherwise));
+    }
+    ranges
 }
 
 fn tests_of(action: &Action) -> Vec<Test<'_>> {

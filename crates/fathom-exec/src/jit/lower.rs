@@ -43,7 +43,7 @@ struct PartCall {
 }
 
 impl Compiler<'_> {
-    /// Compiles `expand(context, sources, count) -> finished` of an asynchronous program.
+    /// Compiles `expand(context, sources) -> finished` of an asynchronous program.
     pub(super) fn expand(&mut self, plan: &Plan) -> Result<FuncId, Unsupported> {
         let functions = if plan.inline {
             Vec::new()
@@ -52,11 +52,11 @@ impl Compiler<'_> {
         };
         let pointer = types::I64;
         let mut signature = self.module.make_signature();
-        signature.params.extend([AbiParam::new(pointer); 3]);
+        signature.params.extend([AbiParam::new(pointer); 2]);
         signature.returns.push(AbiParam::new(types::I64));
         self.define("expand", signature, |emitter, parameters, module| {
-            let &[context, sources, count] = parameters else { unreachable!("three parameters") };
-            let batch = Batch::begin(emitter, context, sources, count);
+            let &[context, sources] = parameters else { unreachable!("two parameters") };
+            let batch = Batch::begin(emitter, context, sources);
             let committed = emitter.any_committed();
             let call = PartCall { full: batch.full, committed };
             if plan.inline {
@@ -163,72 +163,70 @@ pub(super) fn commits(program: &Program) -> bool {
 
 /// The loop over the sources of a batch.
 struct Batch {
-    pointer: Variable,
-    finished: Variable,
+    source: Variable,
+    /// Where the source's end will be written.
+    end: Variable,
     head: Block,
     full: Block,
 }
 
 impl Batch {
     /// Opens the loop and its body.
-    fn begin(emitter: &mut Emitter<'_, '_>, context: Value, sources: Value, count: Value) -> Batch {
+    fn begin(emitter: &mut Emitter<'_, '_>, context: Value, sources: Value) -> Batch {
+        let (constant, other) = (emitter.regions.constant, emitter.regions.other);
         let builder = &mut emitter.builder;
-        let [pointer, finished, target, action] = [types::I64; 4].map(|kind| builder.declare_var(kind));
-        let constant = emitter.regions.constant;
-        builder.def_var(pointer, sources);
-        let zero = builder.ins().iconst(types::I64, 0);
-        builder.def_var(finished, zero);
-        let first = builder.ins().load(types::I64, constant, context, runtime::TARGETS);
-        builder.def_var(target, first);
-        let first = builder.ins().load(types::I64, constant, context, runtime::ACTIONS);
-        builder.def_var(action, first);
+        let [source, end, target, action] = [types::I64; 4].map(|kind| builder.declare_var(kind));
+        builder.def_var(source, sources);
+        for (cursor, first) in [(end, runtime::ENDS), (target, runtime::TARGETS), (action, runtime::ACTIONS)]
+        {
+            let first = builder.ins().load(types::I64, other, context, first);
+            builder.def_var(cursor, first);
+        }
         let [head, body, full] = [(); 3].map(|()| builder.create_block());
         builder.set_cold_block(full);
         builder.ins().jump(head, &[]);
         builder.switch_to_block(head);
-        let done = builder.use_var(finished);
-        let is_done = builder.ins().icmp(IntCC::Equal, done, count);
+        let here = builder.use_var(source);
+        let last = builder.ins().load(types::I64, other, context, runtime::SOURCES_END);
+        let is_done = builder.ins().icmp(IntCC::Equal, here, last);
         builder.ins().brif(is_done, full, &[], body, &[]);
         emitter.enter(body);
-        let source = emitter.builder.use_var(pointer);
         emitter.source = match emitter.words() {
-            1 => Source::Word(emitter.builder.ins().load(types::I64, constant, source, 0)),
-            _ => Source::Pointer(source),
+            1 => Source::Word(emitter.builder.ins().load(types::I64, constant, here, 0)),
+            _ => Source::Pointer(here),
         };
         emitter.cursors = Some(Cursors { context, target, action });
-        Batch { pointer, finished, head, full }
+        Batch { source, end, head, full }
     }
 
     /// Writes where the source ends, closes the loop, and returns how many sources are finished.
     fn end(self, emitter: &mut Emitter<'_, '_>) {
         let Cursors { context, target, .. } = emitter.cursors.expect("set when the loop was opened");
-        let (constant, other) = (emitter.regions.constant, emitter.regions.other);
+        let other = emitter.regions.other;
         let record_bytes = 8 * emitter.words() as i64;
         let builder = &mut emitter.builder;
-        let finished = builder.use_var(self.finished);
-        let ends = builder.ins().load(types::I64, constant, context, runtime::ENDS);
-        let offset = builder.ins().imul_imm_s(finished, runtime::END_BYTES);
-        let end = builder.ins().iadd(ends, offset);
+        let end = builder.use_var(self.end);
         let last = builder.use_var(target);
-        let steps = distance(builder, constant, context, runtime::TARGETS, last, record_bytes);
+        let steps = distance(builder, other, context, runtime::TARGETS, last, record_bytes);
+        let steps = builder.ins().ireduce(types::I32, steps);
         builder.ins().store(other, steps, end, runtime::END_STEP);
-        let last = builder.ins().load(types::I64, other, context, runtime::FAULT);
-        let faults = distance(builder, constant, context, runtime::FAULTS, last, runtime::FAULT_BYTES);
+        let faults = builder.ins().load(types::I32, other, context, runtime::FAULT_COUNT);
         builder.ins().store(other, faults, end, runtime::END_FAULT);
-        let more = builder.ins().iadd_imm_s(finished, 1);
-        builder.def_var(self.finished, more);
-        let pointer = builder.use_var(self.pointer);
-        let pointer = builder.ins().iadd_imm_s(pointer, record_bytes);
-        builder.def_var(self.pointer, pointer);
+        for (cursor, bytes) in [(self.end, runtime::END_BYTES), (self.source, record_bytes)] {
+            let here = builder.use_var(cursor);
+            let next = builder.ins().iadd_imm_s(here, bytes);
+            builder.def_var(cursor, next);
+        }
         builder.ins().jump(self.head, &[]);
         builder.seal_block(self.head);
         emitter.enter(self.full);
-        let finished = emitter.builder.use_var(self.finished);
+        let end = emitter.builder.use_var(self.end);
+        let finished = distance(&mut emitter.builder, other, context, runtime::ENDS, end, runtime::END_BYTES);
         emitter.builder.ins().return_(&[finished]);
     }
 }
 
-/// How many units lie between the address that the context holds and `to`, in 32 bits.
+/// How many units lie between the address that the context holds and `to`.
 fn distance(
     builder: &mut FunctionBuilder<'_>,
     flags: MemFlagsData,
@@ -239,8 +237,7 @@ fn distance(
 ) -> Value {
     let from = builder.ins().load(types::I64, flags, context, from);
     let bytes = builder.ins().isub(to, from);
-    let count = builder.ins().udiv_imm_s(bytes, unit);
-    builder.ins().ireduce(types::I32, count)
+    builder.ins().udiv_imm_s(bytes, unit)
 }
 
 impl Emitter<'_, '_> {

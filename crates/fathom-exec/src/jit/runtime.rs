@@ -4,11 +4,11 @@
 //!
 //! * targets and actions from the start of their columns up to the capacity: each step compares its cursor with the end of the targets
 //!   first, and the action's cursor moves in step with it (or stays, if no column was wanted);
-//! * ends, one for each finished source, of which there are no more than it was given as `count`;
-//! * faults up to the capacity: each compares its cursor with the end first;
+//! * ends, one for each finished source, of which there are no more than it was given;
+//! * faults up to the capacity: each compares their number with it first;
 //! * one spare record, where bodies keep words when there is no room for a target.
 //!
-//! It reads `count` records. Addresses inside a record are constants, or come from an index that was compared with the length of
+//! It reads the records it was given. Addresses inside a record are constants, or come from an index that was compared with the length of
 //! the array or clamped to it, whatever values the record holds.
 #![allow(unsafe_code)]
 
@@ -23,7 +23,7 @@ use fathom_model::steps::{Fault, Labels, SourceEnd};
 
 use super::Unsupported;
 
-/// What compiled code is told. Cursors are in registers while it runs, except the one of faults, which are rare.
+/// What compiled code is told. Cursors are in registers while it runs; the number of faults, which are rare, is here.
 #[repr(C)]
 struct Context {
     targets: *mut u64,
@@ -31,9 +31,10 @@ struct Context {
     actions: *mut u32,
     action_stride: usize,
     ends: *mut SourceEnd,
+    sources_end: *const u64,
     faults: *mut Fault,
-    fault: *mut Fault,
-    faults_end: *mut Fault,
+    fault_count: usize,
+    fault_capacity: usize,
     spare: *mut u64,
 }
 
@@ -43,8 +44,9 @@ pub(super) const ACTIONS: i32 = offset_of!(Context, actions) as i32;
 pub(super) const ACTION_STRIDE: i32 = offset_of!(Context, action_stride) as i32;
 pub(super) const ENDS: i32 = offset_of!(Context, ends) as i32;
 pub(super) const FAULTS: i32 = offset_of!(Context, faults) as i32;
-pub(super) const FAULT: i32 = offset_of!(Context, fault) as i32;
-pub(super) const FAULTS_END: i32 = offset_of!(Context, faults_end) as i32;
+pub(super) const SOURCES_END: i32 = offset_of!(Context, sources_end) as i32;
+pub(super) const FAULT_COUNT: i32 = offset_of!(Context, fault_count) as i32;
+pub(super) const FAULT_CAPACITY: i32 = offset_of!(Context, fault_capacity) as i32;
 pub(super) const SPARE: i32 = offset_of!(Context, spare) as i32;
 pub(super) const FAULT_ACTION: i32 = offset_of!(Fault, action) as i32;
 pub(super) const FAULT_BYTES: i64 = size_of::<Fault>() as i64;
@@ -52,8 +54,8 @@ pub(super) const END_STEP: i32 = offset_of!(SourceEnd, step) as i32;
 pub(super) const END_FAULT: i32 = offset_of!(SourceEnd, fault) as i32;
 pub(super) const END_BYTES: i64 = size_of::<SourceEnd>() as i64;
 
-/// `expand(context, sources, count) -> finished`
-type ExpandFunction = unsafe extern "C" fn(*mut Context, *const u64, usize) -> usize;
+/// `expand(context, sources) -> finished`
+type ExpandFunction = unsafe extern "C" fn(*mut Context, *const u64) -> usize;
 /// `label(records, count, out)`
 type LabelFunction = unsafe extern "C" fn(*const u64, usize, *mut Labels);
 
@@ -86,17 +88,17 @@ impl Code {
         words_per_record: usize,
     ) -> Result<Code, Unsupported> {
         module.finalize_definitions()?;
-        let address = |function: FuncId, results: usize| {
+        let address = |function: FuncId, parameters: usize, results: usize| {
             let signature = &module.declarations().get_function_decl(function).signature;
-            let fits = signature.params.len() == 3 && signature.returns.len() == results;
+            let fits = signature.params.len() == parameters && signature.returns.len() == results;
             assert!(
                 fits && signature.call_conv == module.isa().default_call_conv(),
                 "an entry as declared here"
             );
             module.get_finalized_function(function)
         };
-        let expand = expand.map(|function| address(function, 1));
-        let label = address(label, 0);
+        let expand = expand.map(|function| address(function, 2, 1));
+        let label = address(label, 3, 0);
         // SAFETY: a finished function of that signature, alive as long as the module.
         let expand = expand.map(|code| unsafe { std::mem::transmute::<*const u8, ExpandFunction>(code) });
         // SAFETY: as above.
@@ -115,7 +117,6 @@ impl Code {
         let count = sources.len().min(ends.len());
         let mut spare = vec![0u64; self.words_per_record];
         let targets = targets.as_mut_ptr_range();
-        let faults = faults.as_mut_ptr_range();
         let mut context = Context {
             targets: targets.start,
             // SAFETY: whole records, so the end is inside the column or just behind it.
@@ -123,14 +124,15 @@ impl Code {
             actions: actions.as_mut_ptr(),
             action_stride,
             ends: ends.as_mut_ptr(),
-            faults: faults.start,
-            fault: faults.start,
-            faults_end: faults.end,
+            sources_end: sources.words()[count * self.words_per_record..].as_ptr(),
+            faults: faults.as_mut_ptr(),
+            fault_count: 0,
+            fault_capacity: faults.len(),
             spare: spare.as_mut_ptr(),
         };
         // SAFETY: the code is alive, since `self.module` is; the pointers are valid for what the top of this file says, and the slices they
         // come from are borrowed until after the call.
-        Some(unsafe { expand(&raw mut context, sources.words().as_ptr(), count) })
+        Some(unsafe { expand(&raw mut context, sources.words().as_ptr()) })
     }
 
     /// Labels records.

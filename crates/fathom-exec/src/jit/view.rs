@@ -1,6 +1,6 @@
 //! What are the words of the record that a body leads to, while it is being compiled?
 //!
-//! Writes to places known when compiling are gathered per word and made at once: `((old & !clear) | set | constant) ^ flip`. A word
+//! Writes to places known when compiling are gathered per word and made at once: `((old & !clear) | set) ^ constant ^ flip`. A word
 //! that no write touches is never loaded for its own sake, only copied when the step is made. Elements addressed by a computed
 //! index are shifted in and out of one word where the array lies in one; else the words of the array go to memory (where the target is going to be)
 //! and are changed there.
@@ -299,11 +299,9 @@ impl Emitter<'_, '_> {
         if let Some(set) = set {
             value = self.builder.ins().bor(value, set);
         }
-        if constant != 0 {
-            value = self.builder.ins().bor_imm_s(value, constant as i64);
-        }
-        if flip != 0 {
-            value = self.builder.ins().bxor_imm_s(value, flip as i64);
+        // Constants go where bits were cleared and nothing else is set, so setting them is flipping them.
+        if constant ^ flip != 0 {
+            value = self.builder.ins().bxor_imm_s(value, (constant ^ flip) as i64);
         }
         if clear != 0 || flip != 0 {
             self.view.words[word] = Word { base: Base::Register(value), ..UNCHANGED };
