@@ -5,14 +5,18 @@ use std::path::{Path, PathBuf};
 
 use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget};
 use fathom_exec::interpreter::Interpreter;
+use fathom_exec::jit::Compiled;
 use fathom_lang::diagnostic::Diagnostics;
 use fathom_lang::dve::{self, DveOptions, Symbols};
 use fathom_lang::nearest::nearest;
 use fathom_lang::source::SourceText;
 use fathom_model::expression::{Expression, Overflow};
-use fathom_model::layout::Declared;
 use fathom_model::program::{Label, Program};
-use fathom_model::system::TransitionSystem;
+use fathom_model::record::Records;
+use fathom_model::shape::Shape;
+use fathom_model::steps::{Labels, Steps};
+use fathom_model::system::{Description, Query, TransitionSystem};
+use fathom_model::values::PossibleValues;
 use fathom_search::engines::positions::PositionTable;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
@@ -46,6 +50,7 @@ pub struct Model {
     program: Program,
     symbols: Symbols,
     warnings: Diagnostics,
+    values: PossibleValues,
 }
 
 /// A model could not be read.
@@ -123,6 +128,7 @@ impl Model {
         match dve::compile(&source, &options) {
             Ok(compiled) => Ok(Model {
                 source,
+                values: PossibleValues::of(&compiled.program),
                 program: compiled.program,
                 symbols: compiled.symbols,
                 warnings: compiled.warnings,
@@ -151,6 +157,11 @@ impl Model {
         &self.program
     }
 
+    /// The values that its variables can ever hold; records have room for these.
+    pub fn values(&self) -> &PossibleValues {
+        &self.values
+    }
+
     /// What looks odd in it.
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
@@ -158,7 +169,59 @@ impl Model {
 
     /// The reference system of the model, with these labels in place of its own.
     pub fn interpreter(&self, labels: Vec<Label>) -> Interpreter {
-        Interpreter::new(Program { labels, ..self.program.clone() }, &Declared)
+        Interpreter::new(Program { labels, ..self.program.clone() }, &self.values)
+    }
+
+    /// The system of the model that searches expand, with these labels in place of its own: compiled if that is wanted and this machine
+    /// can, else the reference system. Both have the same records and take the same steps.
+    pub fn system(&self, labels: Vec<Label>, jit: bool) -> System {
+        if jit {
+            let program = Program { labels: labels.clone(), ..self.program.clone() };
+            if let Ok(compiled) = Compiled::new(program, &self.values) {
+                return System::Compiled(compiled);
+            }
+        }
+        System::Interpreted(self.interpreter(labels))
+    }
+}
+
+/// A model's system, in one of two forms that differ in speed alone.
+#[derive(Debug)]
+pub enum System {
+    /// Machine code.
+    Compiled(Compiled),
+    /// The reference.
+    Interpreted(Interpreter),
+}
+
+impl System {
+    fn form(&self) -> &dyn TransitionSystem {
+        match self {
+            System::Compiled(system) => system,
+            System::Interpreted(system) => system,
+        }
+    }
+}
+
+impl TransitionSystem for System {
+    fn shape(&self) -> &Shape {
+        self.form().shape()
+    }
+
+    fn initial(&self, out: &mut Steps) {
+        self.form().initial(out);
+    }
+
+    fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize {
+        self.form().expand(sources, out)
+    }
+
+    fn label(&self, records: Records<'_>, out: &mut [Labels]) {
+        self.form().label(records, out);
+    }
+
+    fn describe(&self, what: Query<'_>) -> Description {
+        self.form().describe(what)
     }
 }
 

@@ -15,7 +15,7 @@ use fathom_search::replay::{self, Claim};
 use fathom_search::trace::Path;
 use fathom_search::watch::{Condition, Finding};
 
-use crate::assemble::{self, Kept, LayerEngine, Model};
+use crate::assemble::{self, Kept, LayerEngine, Model, System};
 use crate::coverage::Coverage;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
@@ -100,7 +100,7 @@ pub fn check(
     watcher: &Watcher,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan);
+    let system = CheckedSystem::new(model, plan, resources.jit);
     let settings = Settings {
         threads: resources.threads,
         conditions: system.conditions.clone(),
@@ -153,8 +153,8 @@ const PATH_STEPS: usize = 2048;
 /// The system of a plan, constrained if it says so.
 #[derive(Debug)]
 pub(crate) enum Restricted {
-    Plain(Interpreter),
-    Constrained(Constrained<Interpreter>),
+    Plain(System),
+    Constrained(Constrained<System>),
 }
 
 /// A system and what is looked for in it.
@@ -166,13 +166,13 @@ pub(crate) struct CheckedSystem {
 }
 
 impl CheckedSystem {
-    pub(crate) fn new(model: &Model, plan: &Plan) -> CheckedSystem {
-        let interpreter = model.interpreter(plan.labels.clone());
+    pub(crate) fn new(model: &Model, plan: &Plan, jit: bool) -> CheckedSystem {
+        let system = model.system(plan.labels.clone(), jit);
         let Some(constraint) = plan.constraint else {
             let conditions = plan.conditions.clone();
-            return CheckedSystem { system: Restricted::Plain(interpreter), conditions };
+            return CheckedSystem { system: Restricted::Plain(system), conditions };
         };
-        let system = Constrained::new(interpreter, constraint, plan.valid_end);
+        let system = Constrained::new(system, constraint, plan.valid_end);
         let excused = |condition: &Condition| match *condition {
             Condition::Deadlock { stuttering, .. } => {
                 Condition::Deadlock { stuttering, except: Some(system.excused()) }

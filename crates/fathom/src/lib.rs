@@ -35,3 +35,4 @@ pub mod report;
 pub mod run;
 pub mod settings;
 pub mod trace;
+pub mod widths;

@@ -148,7 +148,7 @@ pub fn explore(
     resources: &Resources,
     watcher: &Watcher,
 ) -> Result<Exploration, RunError> {
-    let system = model.interpreter(Vec::new());
+    let system = model.system(Vec::new(), resources.jit);
     let settings = Settings {
         threads: resources.threads,
         conditions: Vec::new(),

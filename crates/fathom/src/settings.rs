@@ -16,6 +16,8 @@ pub struct Resources {
     pub data_budget: Option<u64>,
     /// How many threads expand states.
     pub threads: usize,
+    /// Whether the model is compiled to machine code.
+    pub jit: bool,
     /// How long the search may take.
     pub time_limit: Option<Duration>,
     /// The last layer whose states are expanded.
@@ -153,6 +155,7 @@ impl Resources {
             ram: crate::machine::default_ram(),
             data_budget: None,
             threads: crate::machine::processors(),
+            jit: true,
             time_limit: None,
             max_depth: None,
         }

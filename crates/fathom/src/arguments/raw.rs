@@ -152,7 +152,7 @@ pub struct ExploreArguments {
     /// Print the model as guarded commands, and do not explore it
     #[arg(long, conflicts_with_all = ["dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub dump_program: bool,
-    /// Print which bits of a state hold which variable, and do not explore
+    /// Print how many bits each variable takes: as declared, as inferred, and as observed in an exploration
     #[arg(long, conflicts_with_all = ["dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub dump_layout: bool,
     /// Write all packed states to FILE, in the order found (with one thread)
@@ -170,8 +170,11 @@ pub struct ExploreArguments {
 #[derive(Clone, Debug, Args)]
 pub struct TranslateArguments {
     /// The formula, as in '[] (P_0.wait -> <> P_0.CS)'; it is not negated
-    #[arg(required_unless_present = "hoa")]
+    #[arg(required_unless_present_any = ["ltl_file", "hoa"])]
     pub formula: Option<String>,
+    /// Translate all properties of an .ltl file, in order
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["formula", "hoa"])]
+    pub ltl_file: Option<PathBuf>,
     /// Read an automaton in the HOA format instead, and reduce it
     #[arg(long, value_name = "FILE", conflicts_with = "formula")]
     pub hoa: Option<PathBuf>,
@@ -230,6 +233,9 @@ pub struct ResourceArguments {
     /// How many threads search [default: all processors]
     #[arg(long, short = 'j', value_name = "N", value_parser = quantity::threads, help_heading = "Search")]
     pub threads: Option<usize>,
+    /// Interpret the model in place of compiling it to machine code
+    #[arg(long, help_heading = "Search")]
+    pub no_jit: bool,
     /// Give up after this time, as in 30s, 5m or 2h
     #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Search")]
     pub time_limit: Option<Duration>,

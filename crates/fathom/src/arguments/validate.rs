@@ -138,6 +138,7 @@ impl ResourceArguments {
             ram: self.ram.unwrap_or_else(machine::default_ram),
             data_budget: self.data_budget,
             threads: self.threads.unwrap_or_else(machine::processors),
+            jit: !self.no_jit,
             time_limit: self.time_limit,
             max_depth: self.max_depth,
         }

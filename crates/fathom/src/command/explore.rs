@@ -1,9 +1,6 @@
 //! `fathom explore`: how many states does a model have, and how do they lie?
 
-use std::fmt::Write as _;
-
 use anyhow::Context;
-use fathom_exec::interpreter::Interpreter;
 use fathom_model::system::TransitionSystem;
 
 use super::{Output, print, print_summary, read_model, watcher};
@@ -14,12 +11,13 @@ use crate::report::json::{self, Report};
 use crate::report::{Exit, text};
 use crate::run;
 use crate::settings::{Dump, ExploreSettings, GraphFormat, ModelSettings};
+use crate::widths;
 
 /// Explores a model and reports.
 pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
     let model = read_model(&settings.model, settings.output.quiet)?;
     if let Some(dump) = settings.dump {
-        print(&dumped(&model, dump))?;
+        print(&dumped(&model, dump, settings)?)?;
         return Ok(Exit::Success);
     }
     let json_output = Output::open_all(settings.output.json.as_ref())?;
@@ -46,35 +44,14 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
     Ok(if exploration.limit.is_some() { Exit::GaveUp } else { Exit::Success })
 }
 
-fn dumped(model: &Model, dump: Dump) -> String {
-    match dump {
+fn dumped(model: &Model, dump: Dump, settings: &ExploreSettings) -> anyhow::Result<String> {
+    Ok(match dump {
         Dump::Program => model.program().to_string(),
-        Dump::Layout => layout(&model.interpreter(Vec::new())),
-    }
-}
-
-/// One line per variable: its bits, its name, its values.
-fn layout(system: &Interpreter) -> String {
-    let shape = system.shape();
-    let mut text = format!("{} bits, {} words\n", shape.width_bits, shape.words());
-    for component in &shape.components {
-        let bits = component.element_bits * component.elements();
-        let length = component.length.map_or(String::new(), |length| format!("[{length}]"));
-        let range = match bits {
-            0 => "-".into(),
-            _ => {
-                let low = component.element_low(component.elements() - 1);
-                format!("{}..{}", low + bits - 1, low)
-            }
-        };
-        let each = if component.length.is_some() { " each" } else { "" };
-        let _ = writeln!(
-            text,
-            "{range:>9}  {}{length}: {}..{}, {} bits{each}",
-            component.name, component.domain.low, component.domain.high, component.element_bits
-        );
-    }
-    text
+        Dump::Layout => {
+            let watcher = watcher(&settings.resources, &settings.output)?;
+            widths::table(model, &widths::observe(model, &settings.resources, &watcher)?)
+        }
+    })
 }
 
 fn note_property_process(model: &Model, settings: &ModelSettings, quiet: bool) {

@@ -1,6 +1,6 @@
-//! `fathom translate`: which Büchi automaton belongs to a formula, or to a HOA file?
+//! `fathom translate`: which Büchi automaton belongs to a formula, to each property of a file, or to a HOA file?
 //!
-//! The automaton goes to standard output, `--stats` to standard error.
+//! Automata go to standard output, `--stats` to standard error. Nothing is printed unless all of it can be.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,25 +10,27 @@ use anyhow::Context;
 use fathom_ltl::atom::AtomTable;
 use fathom_ltl::automaton::Automaton;
 use fathom_ltl::diagnostic::Diagnostic;
+use fathom_ltl::formula::Formula;
 use fathom_ltl::limits::{Limits, TranslateError};
+use fathom_ltl::parser::Definitions;
 use fathom_ltl::strength::{Profile, profile};
 use fathom_ltl::translate::{Translation, simplify, translate};
-use fathom_ltl::{hoa, parser, print};
+use fathom_ltl::{hoa, ltl_file, parser, print};
 
 use crate::arguments::raw::TranslateArguments;
 use crate::report::Exit;
 
 /// Translates, prints, and tells sizes and time if asked.
 pub fn run(arguments: &TranslateArguments) -> anyhow::Result<Exit> {
-    let started = Instant::now();
     let limits = Limits { time: arguments.time_limit.or(Limits::default().time), ..Limits::default() };
-    let made = match (&arguments.formula, &arguments.hoa) {
-        (Some(formula), _) => from_formula(formula, limits),
-        (None, Some(path)) => from_file(path, limits)?,
-        (None, None) => anyhow::bail!("give a formula, or an automaton with --hoa"),
+    let made = match (&arguments.formula, &arguments.ltl_file, &arguments.hoa) {
+        (Some(formula), _, _) => from_formula(formula, limits),
+        (None, Some(path), _) => from_properties(path, limits)?,
+        (None, None, Some(path)) => from_automaton(path, limits)?,
+        (None, None, None) => anyhow::bail!("give a formula, or a file with --ltl-file or --hoa"),
     };
-    let made = match made {
-        Ok(made) => made,
+    let all = match made {
+        Ok(all) => all,
         Err(Refusal::Source(text)) => {
             eprint!("{text}");
             return Ok(Exit::Error);
@@ -38,10 +40,9 @@ pub fn run(arguments: &TranslateArguments) -> anyhow::Result<Exit> {
             return Ok(Exit::GaveUp);
         }
     };
-    let seconds = started.elapsed().as_secs_f64();
-    super::print(&printed(arguments, &made))?;
+    super::print(&all.iter().map(|made| printed(arguments, made)).collect::<String>())?;
     if arguments.stats {
-        eprint!("{}", statistics(&made.translation, seconds));
+        eprint!("{}", all.iter().map(statistics).collect::<String>());
     }
     Ok(Exit::Success)
 }
@@ -51,6 +52,24 @@ struct Made {
     translation: Translation,
     atoms: Vec<String>,
     title: Option<String>,
+    seconds: f64,
+}
+
+impl Made {
+    /// The automata of a formula over these atoms.
+    fn of(formula: &Formula, atoms: &AtomTable, limits: Limits) -> Result<Made, Refusal> {
+        let started = Instant::now();
+        let mut translation = translate(formula, limits).map_err(Refusal::Limit)?;
+        // Atoms that were simplified away keep their number, so that the automaton fits the formula.
+        translation.generalised.atom_count = atoms.names().len();
+        translation.buchi.atom_count = atoms.names().len();
+        Ok(Made {
+            translation,
+            atoms: atoms.names().to_vec(),
+            title: Some(formula.display(atoms.names()).to_string()),
+            seconds: started.elapsed().as_secs_f64(),
+        })
+    }
 }
 
 /// Why nothing did.
@@ -60,33 +79,54 @@ enum Refusal {
     Limit(TranslateError),
 }
 
-fn from_formula(text: &str, limits: Limits) -> Result<Made, Refusal> {
-    let mut atoms = AtomTable::new();
-    let render = |mistakes: Vec<Diagnostic>| {
-        Refusal::Source(mistakes.iter().map(|mistake| mistake.render("formula", text)).collect())
-    };
-    let formula = parser::parse(text, &mut atoms).map_err(render)?;
-    let title = Some(formula.display(atoms.names()).to_string());
-    let mut translation = translate(&formula, limits).map_err(Refusal::Limit)?;
-    // Atoms that were simplified away keep their number, so that the automaton fits the formula.
-    translation.generalised.atom_count = atoms.names().len();
-    translation.buchi.atom_count = atoms.names().len();
-    Ok(Made { translation, atoms: atoms.names().to_vec(), title })
+impl Refusal {
+    fn source(mistakes: &[Diagnostic], name: &str, text: &str) -> Refusal {
+        Refusal::Source(mistakes.iter().map(|mistake| mistake.render(name, text)).collect())
+    }
 }
 
-fn from_file(path: &Path, limits: Limits) -> anyhow::Result<Result<Made, Refusal>> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let text = String::from_utf8_lossy(&bytes);
+fn from_formula(text: &str, limits: Limits) -> Result<Vec<Made>, Refusal> {
+    let mut atoms = AtomTable::new();
+    let formula =
+        parser::parse(text, &mut atoms).map_err(|mistakes| Refusal::source(&mistakes, "formula", text))?;
+    Ok(vec![Made::of(&formula, &atoms, limits)?])
+}
+
+/// One automaton per property; all have the atoms of the whole file.
+fn from_properties(path: &Path, limits: Limits) -> anyhow::Result<Result<Vec<Made>, Refusal>> {
+    let text = read_text(path)?;
+    let refused = |mistakes: &[Diagnostic]| Refusal::source(mistakes, &path.display().to_string(), &text);
+    let mut atoms = AtomTable::new();
+    let properties = match ltl_file::read(&text, &Definitions::new(), &mut atoms) {
+        Ok(properties) => properties,
+        Err(mistakes) => return Ok(Err(refused(&mistakes))),
+    };
+    anyhow::ensure!(!properties.is_empty(), "{} states no #property", path.display());
+    let each = properties.iter().map(|property| Made::of(&property.formula, &atoms, limits));
+    Ok(each.collect())
+}
+
+fn from_automaton(path: &Path, limits: Limits) -> anyhow::Result<Result<Vec<Made>, Refusal>> {
+    let text = read_text(path)?;
     let file = match hoa::read(&text) {
         Ok(file) => file,
-        Err(mistake) => return Ok(Err(Refusal::Source(mistake.render(&path.display().to_string(), &text)))),
+        Err(mistake) => return Ok(Err(Refusal::source(&[mistake], &path.display().to_string(), &text))),
     };
-    let translation = simplify(&file.automaton, limits).map_err(Refusal::Limit);
-    Ok(translation.map(|translation| Made { translation, atoms: file.atoms, title: file.name }))
+    let started = Instant::now();
+    let made = simplify(&file.automaton, limits).map_err(Refusal::Limit).map(|translation| {
+        let seconds = started.elapsed().as_secs_f64();
+        vec![Made { translation, atoms: file.atoms, title: file.name, seconds }]
+    });
+    Ok(made)
+}
+
+fn read_text(path: &Path) -> anyhow::Result<String> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn printed(arguments: &TranslateArguments, made: &Made) -> String {
-    let Made { translation, atoms, title } = made;
+    let Made { translation, atoms, title, .. } = made;
     let title = title.as_deref();
     let automaton = if arguments.generalised { &translation.generalised } else { &translation.buchi };
     if arguments.dot {
@@ -103,11 +143,14 @@ fn printed(arguments: &TranslateArguments, made: &Made) -> String {
 }
 
 /// A few aligned lines.
-fn statistics(translation: &Translation, seconds: f64) -> String {
+fn statistics(made: &Made) -> String {
     let mut text = String::new();
-    line(&mut text, "büchi", &translation.buchi);
-    line(&mut text, "generalised", &translation.generalised);
-    let _ = writeln!(text, "{:<12}{:.3} ms", "time", seconds * 1000.0);
+    if let Some(title) = &made.title {
+        let _ = writeln!(text, "{:<12}{title}", "formula");
+    }
+    line(&mut text, "büchi", &made.translation.buchi);
+    line(&mut text, "generalised", &made.translation.generalised);
+    let _ = writeln!(text, "{:<12}{:.3} ms", "time", made.seconds * 1000.0);
     text
 }
 
