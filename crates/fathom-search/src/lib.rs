@@ -9,6 +9,8 @@
 //! | [`engines::ram`] | policy: a compact exact table in RAM |
 //! | [`engines::positions`] | policy: every record at a position that tells its layer |
 //! | `layers` | how are closed layers kept in RAM? |
+//! | [`depth_first`] | body: which states does a depth-first search reach? |
+//! | [`engines::bitstate`] | policy: three bits per state, lossy |
 //! | [`watch`] | what is looked for in every state, and what was found? |
 //! | [`trace`] | how does a run lead to a state? |
 //! | [`replay`] | is a path really a run, and does it show what it claims? |
@@ -16,6 +18,7 @@
 //! | [`error`] | what can go wrong with the machine? |
 
 pub mod constrained;
+pub mod depth_first;
 pub mod engines;
 pub mod error;
 pub mod layer_loop;

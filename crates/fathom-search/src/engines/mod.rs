@@ -1,4 +1,5 @@
 //! The engines: each adds a policy to a body and says its paper at the top.
 
+pub mod bitstate;
 pub mod positions;
 pub mod ram;

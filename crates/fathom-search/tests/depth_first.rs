@@ -1,0 +1,145 @@
+//! A depth-first search with an exact set finds what the judge finds; with three bits per state it never tells of a run that is none, and its
+//! estimate of what it missed is near the truth.
+
+use std::collections::HashSet;
+
+use fathom_disk::budget::Budget;
+use fathom_model::checked::Checked;
+use fathom_model::system::TransitionSystem;
+use fathom_search::depth_first::{Outcome, Settings, Visited, run};
+use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
+use fathom_search::error::SearchError;
+use fathom_search::layer_loop::{Ending, Unobserved};
+use fathom_search::replay::{Claim, replay};
+use fathom_search::watch::Condition;
+use oracle::bfs::{Limits, State, explore};
+use oracle::forms::{Form, formed_graph, random_graph};
+use oracle::random::Random;
+
+/// An exact set.
+#[derive(Default)]
+struct Exact(HashSet<Vec<u64>>);
+
+impl Visited for Exact {
+    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
+        Ok(self.0.insert(record.to_vec()))
+    }
+
+    fn contains(&self, record: &[u64]) -> bool {
+        self.0.contains(record)
+    }
+}
+
+fn settings(conditions: Vec<Condition>, max_depth: Option<u64>) -> Settings {
+    Settings { conditions, stop_at_first: false, max_depth, stack_bytes: 32 << 20 }
+}
+
+fn search(system: &dyn TransitionSystem, visited: &mut dyn Visited, settings: &Settings) -> Outcome {
+    run(system, visited, &Budget::unlimited(), settings, &Unobserved).expect("the budget is unlimited")
+}
+
+/// What the judge says of a state.
+type Judgement = Box<dyn Fn(&State) -> bool>;
+
+/// All conditions that a system with so many labels has, with what the judge says of a state.
+fn conditions(labels: usize) -> Vec<(Condition, Judgement)> {
+    let mut list: Vec<(Condition, Judgement)> = vec![
+        (Condition::Deadlock { stuttering: false, except: None }, Box::new(State::is_deadlock)),
+        (Condition::Fault, Box::new(|state| !state.faults.is_empty() || state.labels.faulted())),
+    ];
+    for label in 0..labels {
+        for value in [false, true] {
+            let holds = move |state: &State| !state.labels.faulted() && state.labels.holds(label) == value;
+            list.push((Condition::Label { label, value }, Box::new(holds)));
+        }
+    }
+    list
+}
+
+#[test]
+fn with_an_exact_set_it_finds_what_the_judge_finds() {
+    for seed in 0..300 {
+        eprintln!("seed {seed}");
+        let graph = random_graph(&mut Random::new(seed), 200);
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
+        let list = conditions(graph.shape.labels.len());
+        let system = Checked(graph);
+        let asked = settings(list.iter().map(|(condition, _)| *condition).collect(), None);
+        let outcome = search(&system, &mut Exact::default(), &asked);
+        assert_eq!(outcome.ending, Ending::Complete);
+        assert_eq!(outcome.visits as usize, judge.states.len());
+        assert_eq!(outcome.transitions as usize, judge.transitions());
+        assert_eq!(outcome.deadlocks as usize, judge.deadlocks());
+        assert_eq!(outcome.faults as usize, judge.faults());
+        assert_eq!(outcome.labels_seen.0, judge.states.iter().fold(0, |seen, it| seen | it.labels.0));
+        for ((condition, holds), found) in list.iter().zip(&outcome.found) {
+            let expected = judge.states.iter().any(holds)
+                || *condition == Condition::Fault && !judge.start_faults.is_empty();
+            assert_eq!(found.is_some(), expected, "{condition:?}");
+            let Some(path) = found.as_ref().and_then(|found| found.path.as_ref()) else { continue };
+            assert_eq!(replay(&system, path, None, Claim::Reachable), Ok(()), "{condition:?}");
+            let last = judge.number_of(path.records.last().expect("a path has a state"));
+            assert!(holds(&judge.states[last.expect("a path leads to a reachable state")]), "{condition:?}");
+        }
+    }
+}
+
+#[test]
+fn a_limited_depth_is_kept_and_told() {
+    for seed in 300..400 {
+        eprintln!("seed {seed}");
+        let graph = random_graph(&mut Random::new(seed), 100);
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
+        for depth in [0, 1, 3, 10] {
+            let outcome = search(&graph, &mut Exact::default(), &settings(Vec::new(), Some(depth)));
+            assert!(outcome.deepest <= depth);
+            let complete = outcome.ending == Ending::Complete;
+            assert!(!complete || outcome.visits as usize == judge.states.len());
+            assert_eq!(complete, outcome.cut == 0);
+        }
+    }
+}
+
+#[test]
+fn a_small_stack_ends_in_nothing_worse_than_missing_states() {
+    for seed in 400..500 {
+        eprintln!("seed {seed}");
+        let graph = random_graph(&mut Random::new(seed), 100);
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
+        let asked = Settings { stack_bytes: 500, ..settings(Vec::new(), None) };
+        let outcome = search(&graph, &mut Exact::default(), &asked);
+        assert!(outcome.visits as usize <= judge.states.len());
+        assert!(outcome.cut > 0 || outcome.visits as usize == judge.states.len());
+    }
+}
+
+#[test]
+fn bits_never_lie_about_a_run_and_estimate_what_they_miss() {
+    let mut estimates = 0;
+    for seed in 500..520 {
+        let mut random = Random::new(seed);
+        let form = *random.pick(&[Form::Random, Form::Torus, Form::DeBruijn]);
+        let graph = formed_graph(&mut random, form, 20_000, 64);
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
+        for bytes in [2_500, 5_000, 10_000, 20_000, 100_000] {
+            let list = conditions(graph.shape.labels.len());
+            let asked = settings(list.iter().map(|(condition, _)| *condition).collect(), None);
+            let mut bits = Bitstate::new(&Budget::unlimited(), bytes).expect("the budget is unlimited");
+            let outcome = search(&graph, &mut bits, &asked);
+            for path in outcome.found.iter().flatten().filter_map(|found| found.path.as_ref()) {
+                assert_eq!(replay(&graph, path, None, Claim::Reachable), Ok(()), "seed {seed}");
+            }
+            let truth = outcome.visits as f64 / judge.states.len().max(1) as f64;
+            let estimate = outcome.visits as f64 / bits.estimate(outcome.transitions).max(1) as f64;
+            let fill = bits.fill();
+            eprintln!(
+                "seed {seed} {form:?}: {truth:.3} visited, {estimate:.3} estimated, {fill:.2} of the bits set"
+            );
+            if fill < FILL_GOOD && outcome.visits > 1_000 {
+                assert!((truth - estimate).abs() <= 0.1 * truth, "seed {seed}");
+                estimates += 1;
+            }
+        }
+    }
+    assert!(estimates > 50, "{estimates}");
+}
