@@ -4,15 +4,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Switch;
 use fathom_model::expression::Domain;
-use fathom_model::program::{Action, Assignment, Statement, VariableId};
+use fathom_model::program::{Assignment, Statement, VariableId};
 
-use super::condition::{Test, flatten};
+use super::condition::Test;
 use super::emitter::{Cursors, Emitter, Form, Operand, Trap};
-use super::interval::Interval;
 use super::runtime;
-
-/// From how many locations of a receiver on they are told apart by one jump.
-const DISPATCH_MIN: usize = 3;
 
 /// Up to how many ranges of locations are told apart by comparisons: a jump through a table waits for the table, and its target is known late.
 const TREE_MAX: usize = 8;
@@ -24,71 +20,6 @@ enum Store {
 }
 
 impl Emitter<'_, '_> {
-    /// Compiles actions that one process owns at one location (or that nobody owns), in order. Goes to `full` when there is no room.
-    pub(super) fn actions(&mut self, numbers: &[u32], full: Block) {
-        let program = self.program;
-        let mut rest = numbers;
-        while let [first, ..] = rest {
-            let sender = program.actions[*first as usize].movers.first();
-            let same = |number: &&u32| {
-                let action = &program.actions[**number as usize];
-                action.movers.len() == 2 && action.movers.first() == sender
-            };
-            let run = rest.iter().take_while(same).count();
-            if run < 2 {
-                self.action(*first, 0, full);
-                rest = &rest[1..];
-            } else {
-                self.rendezvous(&rest[..run], full);
-                rest = &rest[run..];
-            }
-        }
-    }
-
-    /// Compiles the meetings of one sender's transition: what their guards have in common is tested once, then the receivers are told
-    /// apart by where they are.
-    fn rendezvous(&mut self, numbers: &[u32], full: Block) {
-        let program = self.program;
-        let facts = self.fact_count();
-        let after = self.builder.create_block();
-        let mut common: Vec<Test<'_>> = tests_of(&program.actions[numbers[0] as usize]);
-        for number in &numbers[1..] {
-            let others = tests_of(&program.actions[*number as usize]);
-            let equal = common.iter().zip(&others).take_while(|(one, other)| is_same(one, other)).count();
-            common.truncate(equal);
-        }
-        // A guard that may fault does so only where the receiver is ready too, so it is not tested before.
-        common.truncate(self.free_run(&common));
-        self.require(&common, after);
-        let receiver = |number: &u32| program.actions[*number as usize].movers[1];
-        for run in numbers.chunk_by(|one, other| receiver(one).process == receiver(other).process) {
-            let mut locations: Vec<u32> = run.iter().map(|number| receiver(number).from).collect();
-            locations.sort_unstable();
-            locations.dedup();
-            let variable = program.process(receiver(&run[0]).process).variable;
-            if locations.len() < DISPATCH_MIN {
-                run.iter().for_each(|number| self.action(*number, common.len(), full));
-            } else {
-                let next = self.builder.create_block();
-                let cases = self.dispatch(variable, &locations, next);
-                for (location, block) in cases {
-                    self.enter(block);
-                    let facts = self.fact_count();
-                    self.assume(variable, 0, Interval::exactly(i64::from(location)));
-                    for number in run.iter().filter(|number| receiver(number).from == location) {
-                        self.action(*number, common.len(), full);
-                    }
-                    self.forget_to(facts);
-                    self.builder.ins().jump(next, &[]);
-                }
-                self.enter(next);
-            }
-        }
-        self.builder.ins().jump(after, &[]);
-        self.enter(after);
-        self.forget_to(facts);
-    }
-
     /// Ends the block: goes to a block of its own for each of the locations, else to `otherwise`. Locations that the layout has no code for are
     /// left out.
     pub(super) fn dispatch(
@@ -142,8 +73,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Compiles one action, whose owner is where it has to be and whose first so many tests were made.
-    fn action(&mut self, number: u32, tested: usize, full: Block) {
+    /// Compiles one action, whose owner is where it has to be and of whose tests these are left.
+    pub(super) fn action(&mut self, number: u32, tests: &[Test<'_>], full: Block) {
         let program = self.program;
         let action = &program.actions[number as usize];
         let facts = self.fact_count();
@@ -153,16 +84,7 @@ impl Emitter<'_, '_> {
         let site = self.builder.append_block_param(failing, types::I32);
         self.trap = Trap::Action { number, block: failing };
         self.view.reset();
-        let mut tests: Vec<Test<'_>> = Vec::new();
-        for mover in action.movers.iter().skip(1) {
-            let variable = program.process(mover.process).variable;
-            let location = i64::from(mover.from);
-            if self.source_interval(variable, 0).constant() != Some(location) {
-                tests.push(Test::Equal(variable, location));
-            }
-        }
-        tests.extend(tests_of(action).into_iter().skip(tested));
-        self.require(&tests, next);
+        self.require(tests, next);
         self.body(&action.body);
         self.step(number, full);
         self.builder.ins().jump(next, &[]);
@@ -282,18 +204,4 @@ fn ranges(cases: &[(u32, Block)], otherwise: Block, domain: Domain) -> Vec<(i64,
         ranges.push((next, otherwise));
     }
     ranges
-}
-
-fn tests_of(action: &Action) -> Vec<Test<'_>> {
-    let mut tests = Vec::new();
-    action.guard.iter().for_each(|guard| flatten(guard, &mut tests));
-    tests
-}
-
-/// Whether two tests are the same expression of the source.
-fn is_same(one: &Test<'_>, other: &Test<'_>) -> bool {
-    match (one, other) {
-        (Test::True(one), Test::True(other)) => one == other,
-        _ => false,
-    }
 }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `plan` | which actions go into which function? |
 //! | `lower` | which functions does a program become? |
+//! | `choice` | in which order are guards tested? |
 //! | `action` | what does an action compile to? |
 //! | `condition` | which way does a condition go? |
 //! | `expression` | how is a value computed, and when does that fault? |
@@ -19,6 +20,7 @@
 //! Memory: the machine code, a few tens of bytes per node of the program. One call allocates one record.
 
 mod action;
+mod choice;
 mod condition;
 mod emitter;
 mod expression;

@@ -65,7 +65,7 @@ pub(super) struct Code {
     label: LabelFunction,
     words_per_record: usize,
     /// Owns the memory of the functions. Nothing asks it anything until it is dropped.
-    module: Mutex<Option<JITModule>>,
+    module: Mutex<Option<Box<JITModule>>>,
 }
 
 /// Where the steps of a batch go: columns of one capacity.
@@ -103,7 +103,7 @@ impl Code {
         let expand = expand.map(|code| unsafe { std::mem::transmute::<*const u8, ExpandFunction>(code) });
         // SAFETY: as above.
         let label = unsafe { std::mem::transmute::<*const u8, LabelFunction>(label) };
-        Ok(Code { expand, label, words_per_record, module: Mutex::new(Some(module)) })
+        Ok(Code { expand, label, words_per_record, module: Mutex::new(Some(Box::new(module))) })
     }
 
     /// Expands sources and says how many are finished; none if expanding was not compiled.
