@@ -11,6 +11,8 @@
 //! | [`run`] | what does one exploration find out? |
 //! | [`property`] | what is asked about a model? |
 //! | [`check`] | does a model do what it should? |
+//! | [`hunt`] | can a violation be found without looking everywhere? |
+//! | [`simulate`] | where can a model go from here? |
 //! | [`trace`] | what are the words for a run? |
 //! | [`coverage`] | what does the model say that never happens? |
 //! | [`observer`] | who watches a search from outside? |
@@ -26,6 +28,7 @@ pub mod check;
 pub mod command;
 pub mod coverage;
 pub mod export;
+pub mod hunt;
 pub mod interrupt;
 pub mod machine;
 pub mod observer;
@@ -34,5 +37,6 @@ pub mod property;
 pub mod report;
 pub mod run;
 pub mod settings;
+pub mod simulate;
 pub mod trace;
 pub mod widths;

@@ -59,6 +59,11 @@ impl Watcher {
         true
     }
 
+    /// Whether the search was asked to stop.
+    pub fn was_stopped(&self) -> bool {
+        self.reason.load(Ordering::Relaxed) != 0
+    }
+
     /// Why a search that was stopped was stopped.
     pub fn reason(&self) -> Limit {
         match self.reason.load(Ordering::Relaxed) {

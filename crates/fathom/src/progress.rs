@@ -17,8 +17,17 @@ use crate::settings::ProgressMode;
 #[derive(Debug)]
 pub struct Meter {
     style: Style,
+    search: Search,
     began: Instant,
     state: Mutex<State>,
+}
+
+/// Which kind of search is told about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Search {
+    Layers,
+    Depth,
+    Walks,
 }
 
 /// How it is told.
@@ -82,6 +91,18 @@ impl Meter {
         Meter::with_style(style)
     }
 
+    /// Tells about a depth-first search.
+    #[must_use]
+    pub fn of_depth_first(self) -> Meter {
+        Meter { search: Search::Depth, ..self }
+    }
+
+    /// Tells about random walks.
+    #[must_use]
+    pub fn of_walks(self) -> Meter {
+        Meter { search: Search::Walks, ..self }
+    }
+
     /// Tells nothing.
     pub fn silent() -> Meter {
         Meter::with_style(Style::Silent)
@@ -97,7 +118,7 @@ impl Meter {
             rate: 0.0,
             live: false,
         };
-        Meter { style, began: now, state: Mutex::new(state) }
+        Meter { style, search: Search::Layers, began: now, state: Mutex::new(state) }
     }
 
     /// Takes note, and tells if it is time. Any thread may call it, often.
@@ -117,7 +138,7 @@ impl Meter {
         let now = Instant::now();
         if now >= state.next {
             state.next = now + self.style.interval();
-            state.take_rate(now);
+            state.take_rate(now, self.search);
             self.tell(&mut state, now);
         }
     }
@@ -133,7 +154,7 @@ impl Meter {
             Style::Plain { asked: true } | Style::Json => {
                 let now = Instant::now();
                 state.rated = (self.began, 0);
-                state.take_rate(now);
+                state.take_rate(now, self.search);
                 self.tell(&mut state, now);
             }
             _ => {}
@@ -160,14 +181,41 @@ impl Meter {
         match self.style {
             Style::Live => {
                 state.live = true;
-                write_error(&format!("\r{}\u{1b}[K", fitted(&sentence(state, elapsed), terminal_width())));
+                write_error(&format!(
+                    "\r{}\u{1b}[K",
+                    fitted(&self.sentence(state, elapsed), terminal_width())
+                ));
             }
-            Style::Plain { .. } => write_error(&format!("{}\n", sentence(state, elapsed))),
+            Style::Plain { .. } => write_error(&format!("{}\n", self.sentence(state, elapsed))),
             Style::Json => {
                 let line = serde_json::to_string(&json_line(state, elapsed));
                 write_error(&format!("{}\n", line.expect("numbers are JSON")));
             }
             Style::Silent => {}
+        }
+    }
+
+    fn sentence(&self, state: &State, elapsed: Duration) -> String {
+        let Progress { layer, frontier, expanded, states, budget_used, .. } = state.last;
+        let rate = format!("{} states/s", count(state.rate as u64));
+        let rest = format!("{}, {}", bytes(budget_used), seconds(elapsed));
+        match self.search {
+            Search::Layers => format!(
+                "layer {layer}: {} of {} expanded, {} states, {rate}, {:.0}% duplicates, {rest}",
+                count(expanded),
+                count(frontier),
+                count(states),
+                state.duplicates() * 100.0,
+            ),
+            Search::Depth => format!(
+                "depth {}: {} on the stack, {} states, {rate}, {rest}",
+                count(layer),
+                count(frontier),
+                count(states),
+            ),
+            Search::Walks => {
+                format!("{} walks, {} states, {rate}, {}", count(layer), count(states), seconds(elapsed))
+            }
         }
     }
 
@@ -187,14 +235,17 @@ impl Style {
 }
 
 impl State {
-    /// States expanded before this layer and in it.
-    fn expanded(&self) -> u64 {
-        (self.last.states - self.last.frontier) + self.last.expanded
+    /// States expanded so far; of layers: before this one and in it.
+    fn expanded(&self, search: Search) -> u64 {
+        match search {
+            Search::Layers => (self.last.states - self.last.frontier) + self.last.expanded,
+            Search::Depth | Search::Walks => self.last.expanded,
+        }
     }
 
-    fn take_rate(&mut self, now: Instant) {
+    fn take_rate(&mut self, now: Instant, search: Search) {
         let (then, before) = self.rated;
-        let expanded = self.expanded();
+        let expanded = self.expanded(search);
         self.rate = expanded.saturating_sub(before) as f64 / (now - then).as_secs_f64().max(1e-3);
         self.rated = (now, expanded);
     }
@@ -206,20 +257,6 @@ impl State {
             steps => (1.0 - self.last.states.saturating_sub(1) as f64 / steps as f64).clamp(0.0, 1.0),
         }
     }
-}
-
-fn sentence(state: &State, elapsed: Duration) -> String {
-    let Progress { layer, frontier, states, budget_used, .. } = state.last;
-    format!(
-        "layer {layer}: {} of {} expanded, {} states, {} states/s, {:.0}% duplicates, {}, {}",
-        count(state.last.expanded),
-        count(frontier),
-        count(states),
-        count(state.rate as u64),
-        state.duplicates() * 100.0,
-        bytes(budget_used),
-        seconds(elapsed),
-    )
 }
 
 fn json_line(state: &State, elapsed: Duration) -> JsonLine {
@@ -291,6 +328,6 @@ mod tests {
             budget_used: 0,
         });
         assert_eq!(meter.lock().duplicates(), 0.5);
-        assert_eq!(meter.lock().expanded(), 2);
+        assert_eq!(meter.lock().expanded(Search::Layers), 2);
     }
 }

@@ -110,6 +110,39 @@ pub struct CheckSettings {
 pub enum CheckEngine {
     /// Breadth-first and exact.
     Layers(LayerEngine),
+    /// Depth-first, with three bits per state.
+    Bitstate,
+}
+
+/// Settings of `simulate`.
+#[derive(Clone, Debug)]
+pub struct SimulateSettings {
+    /// What to simulate.
+    pub model: ModelSettings,
+    /// What is asked about it.
+    pub questions: Questions,
+    /// Who chooses the steps.
+    pub walk: Walk,
+    /// With what.
+    pub resources: Resources,
+    /// What to print.
+    pub output: OutputSettings,
+    /// Where a violating run goes.
+    pub trace: Option<TraceFile>,
+}
+
+/// Who chooses the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// The user.
+    ByHand,
+    /// Chance.
+    Random {
+        /// How many walks.
+        walks: u64,
+        /// What the choices are drawn from.
+        seed: u64,
+    },
 }
 
 /// A file for violating runs.

@@ -25,8 +25,20 @@ pub enum Command {
     Explore(Box<ExploreArguments>),
     /// Translate an LTL formula to a Büchi automaton
     Translate(Box<TranslateArguments>),
+    /// Walk through a model step by step, or at random as a bug hunt
+    Simulate(Box<SimulateArguments>),
     /// List the engines that search
     Engines,
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write all pages to a folder
+    Man {
+        /// The folder
+        folder: Option<PathBuf>,
+    },
 }
 
 /// Arguments of `check`.
@@ -51,6 +63,32 @@ pub struct CheckArguments {
     #[command(flatten)]
     pub output: OutputArguments,
     /// Write the runs that violate properties: as text to a .txt file, as JSON to a .json file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub trace: Option<PathBuf>,
+}
+
+/// Arguments of `simulate`.
+#[derive(Clone, Debug, Args)]
+pub struct SimulateArguments {
+    /// The model, and what is chosen about it.
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// What is asked about it.
+    #[command(flatten)]
+    pub questions: QuestionArguments,
+    /// Walk N times at random, on all threads, until a property is violated; --max-depth limits a walk [default: by hand]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub random: Option<u64>,
+    /// Where random choices come from: the same seed, the same walks
+    #[arg(long, value_name = "S", requires = "random", default_value_t = 1, help_heading = "Search")]
+    pub seed: u64,
+    /// With what to search.
+    #[command(flatten)]
+    pub resources: ResourceArguments,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArguments,
+    /// Write a run that violates a property: as text to a .txt file, as JSON to a .json file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
 }
@@ -88,7 +126,7 @@ pub enum DeadlockArgument {
     Stuck,
     /// A state without a step to another state.
     Stuttering,
-    /// Nothing is.
+    /// Deadlocks are not looked for.
     Off,
 }
 
@@ -120,6 +158,8 @@ pub enum CheckEngineArgument {
     Ram,
     /// The same with a larger table that also tells the locality.
     Positions,
+    /// Depth-first with three bits per state: quick, misses states, never proves that something holds.
+    Bitstate,
 }
 
 /// Which engine explores.

@@ -7,7 +7,7 @@ use fathom_model::expression::Overflow;
 use super::raw::{
     CheckArguments, CheckEngineArgument, DeadlockArgument, ExploreArguments, ExploreEngineArgument,
     FaultsArgument, ModelArguments, OutputArguments, OverflowArgument, ProgressArgument, QuestionArguments,
-    ResourceArguments, StopArgument,
+    ResourceArguments, SimulateArguments, StopArgument,
 };
 use crate::assemble::{LayerEngine, ModelOptions};
 use crate::check::Stop;
@@ -15,7 +15,7 @@ use crate::machine;
 use crate::property::{DeadlockKind, Faults, Questions};
 use crate::settings::{
     CheckEngine, CheckSettings, Destination, Dump, ExploreSettings, GraphFormat, ModelSettings,
-    OutputSettings, ProgressMode, Resources, TraceFile, TraceFormat,
+    OutputSettings, ProgressMode, Resources, SimulateSettings, TraceFile, TraceFormat, Walk,
 };
 
 /// The arguments do not make sense together.
@@ -77,7 +77,13 @@ impl CheckArguments {
         let engine = match self.engine {
             CheckEngineArgument::Ram => CheckEngine::Layers(LayerEngine::Ram),
             CheckEngineArgument::Positions => CheckEngine::Layers(LayerEngine::Positions),
+            CheckEngineArgument::Bitstate => CheckEngine::Bitstate,
         };
+        if engine == CheckEngine::Bitstate && self.resources.threads.is_some_and(|threads| threads > 1) {
+            return Err(UsageError(
+                "the engine bitstate searches with one thread: leave --threads out or make it 1".into(),
+            ));
+        }
         let stop = match self.stop {
             StopArgument::First => Stop::First,
             StopArgument::Never => Stop::Never,
@@ -87,6 +93,34 @@ impl CheckArguments {
             questions: self.questions.validate()?,
             stop,
             engine,
+            resources: self.resources.validate(),
+            output: self.output.validate(),
+            trace: self.trace.map(trace_file).transpose()?,
+        })
+    }
+}
+
+impl SimulateArguments {
+    /// The settings that these arguments mean.
+    pub fn validate(self) -> Result<SimulateSettings, UsageError> {
+        let walk = match self.random {
+            Some(walks) => Walk::Random { walks, seed: self.seed },
+            None if self.output.json.is_some() || self.trace.is_some() => {
+                return Err(UsageError(
+                    "--json and --trace need --random: a walk by hand has no result".into(),
+                ));
+            }
+            None if self.questions.constraint.is_some() => {
+                return Err(UsageError(
+                    "--constraint needs --random: by hand every step can be taken".into(),
+                ));
+            }
+            None => Walk::ByHand,
+        };
+        Ok(SimulateSettings {
+            model: self.model.validate(),
+            questions: self.questions.validate()?,
+            walk,
             resources: self.resources.validate(),
             output: self.output.validate(),
             trace: self.trace.map(trace_file).transpose()?,

@@ -3,6 +3,8 @@
 use super::{Output, plan, print_summary, read_model, watcher};
 use crate::assemble::Model;
 use crate::check::{self, Checked, Verdict};
+use crate::hunt;
+use crate::progress::Meter;
 use crate::report::json::{self, Report};
 use crate::report::trace::TraceDocument;
 use crate::report::{Exit, text, trace};
@@ -21,16 +23,36 @@ pub fn run(settings: &CheckSettings) -> anyhow::Result<Exit> {
         })
         .transpose()?;
     note_property_process(&model, settings.output.quiet);
-    let watcher = watcher(&settings.resources, &settings.output)?;
-    let CheckEngine::Layers(engine) = settings.engine;
-    let checked = check::check(&model, &plan, engine, settings.stop, &settings.resources, &watcher)?;
+    let (resources, stop) = (&settings.resources, settings.stop);
+    let checked = match settings.engine {
+        CheckEngine::Layers(engine) => {
+            let watcher = watcher(resources, &settings.output, std::convert::identity)?;
+            check::check(&model, &plan, engine, stop, resources, &watcher)?
+        }
+        CheckEngine::Bitstate => {
+            let watcher = watcher(resources, &settings.output, Meter::of_depth_first)?;
+            hunt::check_bitstate(&model, &plan, stop, resources, &watcher)?
+        }
+    };
+    report("check", &model, &checked, settings.output.quiet, json_output, trace_output)
+}
+
+/// Prints and writes what came of a check.
+pub(super) fn report(
+    command: &'static str,
+    model: &Model,
+    checked: &Checked,
+    quiet: bool,
+    json_output: Option<Output>,
+    trace_output: Option<(TraceFormat, Output)>,
+) -> anyhow::Result<Exit> {
     let taken = json_output.as_ref().is_some_and(Output::is_standard);
-    print_summary(&text::checked(&model, &checked), settings.output.quiet, taken)?;
+    print_summary(&text::checked(model, checked), quiet, taken)?;
     if let Some((format, output)) = trace_output {
-        output.write(traces(&model, &checked, format).as_bytes())?;
+        output.write(traces(model, checked, format).as_bytes())?;
     }
     if let Some(output) = json_output {
-        output.write(json::to_text(&Report::of_check(&model, &checked)).as_bytes())?;
+        output.write(json::to_text(&Report::of_check(command, model, checked)).as_bytes())?;
     }
     Ok(match checked.verdict() {
         Verdict::Holds => Exit::Success,

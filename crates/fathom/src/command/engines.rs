@@ -4,7 +4,7 @@ use super::print;
 use crate::report::Exit;
 
 /// One row per engine: name, body, what it finds, memory, I/O, certificate, origin.
-const ENGINES: [[&str; 6]; 2] = [
+const ENGINES: [[&str; 6]; 3] = [
     [
         "ram",
         "breadth-first, exact",
@@ -20,6 +20,14 @@ const ENGINES: [[&str; 6]; 2] = [
         "none",
         "none",
         "every record in memory in the order found; tells the locality",
+    ],
+    [
+        "bitstate",
+        "depth-first, misses states",
+        "3 bits",
+        "none",
+        "none: proves nothing",
+        "Holzmann 1988, 1998: a quick hunt for violations",
     ],
 ];
 

@@ -34,7 +34,11 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
     if let Some((format, output)) = graph {
         write_graph(&model, format, output)?;
     }
-    let watcher = with_records(watcher(&settings.resources, &settings.output)?, &model, settings)?;
+    let watcher = with_records(
+        watcher(&settings.resources, &settings.output, std::convert::identity)?,
+        &model,
+        settings,
+    )?;
     let exploration = run::explore(&model, settings.engine, &settings.resources, &watcher)?;
     let summary = text::exploration(&model, &exploration);
     print_summary(&summary, settings.output.quiet, taken)?;

@@ -3,6 +3,8 @@
 pub mod check;
 pub mod engines;
 pub mod explore;
+pub mod help;
+pub mod simulate;
 pub mod translate;
 
 use std::io::{IsTerminal, Write};
@@ -34,9 +36,13 @@ fn plan(model: &Model, questions: &Questions) -> anyhow::Result<Plan> {
 }
 
 /// Watches a search that begins now, for signals too.
-fn watcher(resources: &Resources, output: &OutputSettings) -> anyhow::Result<Watcher> {
+fn watcher(
+    resources: &Resources,
+    output: &OutputSettings,
+    meter: impl FnOnce(Meter) -> Meter,
+) -> anyhow::Result<Watcher> {
     let interrupt = Interrupt::on_signals().context("cannot watch for signals")?;
-    Ok(Watcher::new(interrupt, resources.time_limit, Meter::new(output.progress)))
+    Ok(Watcher::new(interrupt, resources.time_limit, meter(Meter::new(output.progress))))
 }
 
 /// Prints a summary, beside standard output if that is taken for something else.

@@ -136,11 +136,11 @@ impl Report {
         Report::new("explore", model, exploration, verdict, None)
     }
 
-    /// The report of `check`.
-    pub fn of_check(model: &Model, checked: &Checked) -> Report {
+    /// The report of `check` and other commands that check.
+    pub fn of_check(command: &'static str, model: &Model, checked: &Checked) -> Report {
         let properties = checked.answers.iter().map(PropertyReport::of).collect();
         let verdict = checked.verdict().word();
-        Report::new("check", model, &checked.exploration, verdict, Some(properties))
+        Report::new(command, model, &checked.exploration, verdict, Some(properties))
     }
 
     fn new(

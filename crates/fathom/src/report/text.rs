@@ -42,7 +42,7 @@ pub fn checked(model: &Model, checked: &Checked) -> String {
         if let Some(deadlocks) = deadlocks {
             let _ = writeln!(
                 text,
-                "{} seen; --deadlock shows how they come about",
+                "{} seen; --deadlock tells how one comes about",
                 plural(deadlocks, "deadlock")
             );
         }
@@ -95,7 +95,8 @@ fn verdict_line(model: &Model, answer: &Answer) -> String {
     format!("{prefix}{name}{place}: {word}")
 }
 
-fn plural(number: u64, word: &str) -> String {
+/// A number of things.
+pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
 }
 
@@ -117,6 +118,7 @@ pub fn figures(exploration: &Exploration) -> String {
     let mut lines: Vec<(&str, String)> = Vec::new();
     match counts.states {
         Some(states) => lines.push(("states", count(states))),
+        None if counts.known == 0 => lines.push(("visits", count(counts.visits))),
         None => lines
             .push(("states so far", format!("{} ({} expanded)", count(counts.known), count(counts.visits)))),
     }

@@ -1,0 +1,187 @@
+//! `fathom simulate`: walk through a model, by hand or at random.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, IsTerminal};
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::check::report;
+use super::{Output, plan, print, read_model, watcher};
+use crate::assemble::Model;
+use crate::hunt;
+use crate::progress::Meter;
+use crate::property::Plan;
+use crate::report::Exit;
+use crate::report::text::plural;
+use crate::report::trace::{TraceDocument, run as run_in_words, step_line};
+use crate::settings::{Destination, SimulateSettings, Walk};
+use crate::simulate::{Choice, Simulation};
+
+const HELP: &str = "  NUMBER             take that step
+  back [N]           take back the last step, or the last N
+  values             show all values of the state
+  run                show the run so far
+  random [N]         take a random step, or N
+  trace FILE [N]     go along a saved trace (JSON), to its end or N steps
+  restart            go back to the initial state
+  help               show this
+  quit               end
+";
+
+/// Walks as asked.
+pub fn run(settings: &SimulateSettings) -> anyhow::Result<Exit> {
+    let model = read_model(&settings.model, settings.output.quiet)?;
+    let plan = plan(&model, &settings.questions)?;
+    match settings.walk {
+        Walk::ByHand => by_hand(&model, &plan),
+        Walk::Random { walks, seed } => at_random(&model, &plan, walks, seed, settings),
+    }
+}
+
+fn at_random(
+    model: &Model,
+    plan: &Plan,
+    walks: u64,
+    seed: u64,
+    settings: &SimulateSettings,
+) -> anyhow::Result<Exit> {
+    let json_output = Output::open_all(settings.output.json.as_ref())?;
+    let trace_output = settings
+        .trace
+        .as_ref()
+        .map(|file| {
+            Ok::<_, anyhow::Error>((file.format, Output::open(&Destination::File(file.path.clone()))?))
+        })
+        .transpose()?;
+    let watcher = watcher(&settings.resources, &settings.output, Meter::of_walks)?;
+    let checked = hunt::random_walks(model, plan, walks, seed, &settings.resources, &watcher)?;
+    report("simulate", model, &checked, settings.output.quiet, json_output, trace_output)
+}
+
+fn by_hand(model: &Model, plan: &Plan) -> anyhow::Result<Exit> {
+    let stdin = std::io::stdin();
+    let prompt = stdin.is_terminal();
+    let mut simulation = Simulation::new(model, plan)?;
+    let mut dice = 0;
+    print(&format!("{}\n{}", "type a number to take a step, `help` for more", scene(&simulation)))?;
+    let mut lines = stdin.lock().lines();
+    loop {
+        if prompt {
+            print("> ")?;
+        }
+        let Some(line) = lines.next() else { return Ok(Exit::Success) };
+        match obey(&mut simulation, line.context("cannot read standard input")?.trim(), &mut dice) {
+            Reply::Quit => return Ok(Exit::Success),
+            Reply::Text(text) => print(&text)?,
+            Reply::Scene => print(&scene(&simulation))?,
+        }
+    }
+}
+
+/// What comes of a line.
+enum Reply {
+    Quit,
+    Text(String),
+    Scene,
+}
+
+fn obey(simulation: &mut Simulation<'_>, line: &str, dice: &mut u64) -> Reply {
+    let mut words = line.split_whitespace();
+    let command = words.next().unwrap_or("");
+    let argument = words.next();
+    let count = |argument: Option<&str>| argument.map_or(Some(1), |text| text.parse::<usize>().ok());
+    match (command, argument) {
+        ("", _) => Reply::Scene,
+        ("quit" | "q" | "exit", _) => Reply::Quit,
+        ("help" | "h" | "?", _) => Reply::Text(HELP.into()),
+        ("values" | "v", _) => Reply::Text(values(simulation)),
+        ("run", _) => Reply::Text(run_in_words(&simulation.trace())),
+        ("restart", _) => {
+            simulation.back(usize::MAX);
+            Reply::Scene
+        }
+        ("back" | "b", argument) => match count(argument) {
+            Some(count) if simulation.back(count) > 0 => Reply::Scene,
+            Some(_) => Reply::Text("this is the initial state\n".into()),
+            None => Reply::Text("back takes a number\n".into()),
+        },
+        ("random" | "r", argument) => match count(argument) {
+            Some(count) => {
+                walk(simulation, count, dice);
+                Reply::Scene
+            }
+            None => Reply::Text("random takes a number\n".into()),
+        },
+        ("trace" | "t", Some(file)) => follow(simulation, Path::new(file), words.next()),
+        ("trace" | "t", None) => Reply::Text("trace takes the name of a JSON file\n".into()),
+        (number, _) => match number.parse::<usize>() {
+            Ok(number) if number > 0 && simulation.take(number - 1) => Reply::Scene,
+            Ok(number) => Reply::Text(format!("there is no step {number}\n")),
+            Err(_) => {
+                Reply::Text(format!("`{number}` is neither a number nor a command; `help` lists them\n"))
+            }
+        },
+    }
+}
+
+fn walk(simulation: &mut Simulation<'_>, count: usize, dice: &mut u64) {
+    for _ in 0..count {
+        let steps = simulation.choices().iter().filter(|choice| matches!(choice, Choice::Step(_))).count();
+        *dice = dice.wrapping_add(1);
+        if steps == 0 || !simulation.take(fathom_disk::hash::hash_word(*dice) as usize % steps) {
+            return;
+        }
+    }
+}
+
+fn follow(simulation: &mut Simulation<'_>, file: &Path, count: Option<&str>) -> Reply {
+    let mut read = || -> anyhow::Result<()> {
+        let text =
+            std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let saved: TraceDocument = serde_json::from_str(&text)
+            .with_context(|| format!("{} is not a trace that check wrote", file.display()))?;
+        let first = saved.traces.first().context("there is no trace in it")?;
+        let count = count.map(str::parse).transpose().context("the number of steps")?;
+        Ok(simulation.follow(&first.trace, count.unwrap_or(usize::MAX))?)
+    };
+    match read() {
+        Ok(()) => Reply::Scene,
+        Err(error) => Reply::Text(format!("{error:#}\n")),
+    }
+}
+
+/// The state and what can be done.
+fn scene(simulation: &Simulation<'_>) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "after {}: {}", plural(simulation.length() as u64, "step"), changed(simulation));
+    for name in simulation.violated() {
+        let _ = writeln!(text, "  violated here: {name}");
+    }
+    let choices = simulation.choices();
+    if choices.is_empty() {
+        let _ = writeln!(text, "  nothing can happen: a deadlock");
+    }
+    for (number, choice) in choices.iter().enumerate() {
+        let _ = match choice {
+            Choice::Step(step) => writeln!(text, "  {:>3}  {}", number + 1, step_line(step)),
+            Choice::Fault(step, fault) => writeln!(text, "    !  {}: {fault}", step_line(step)),
+        };
+    }
+    text
+}
+
+fn changed(simulation: &Simulation<'_>) -> String {
+    let trace = simulation.trace();
+    let last = trace.stem.last().expect("a run has a state");
+    let pairs = last.state.iter().filter(|(name, _)| last.changed.contains(name));
+    let pairs: Vec<String> = pairs.map(|(name, value)| format!("{name} = {value}")).collect();
+    if pairs.is_empty() { "nothing has changed".into() } else { pairs.join(", ") }
+}
+
+fn values(simulation: &Simulation<'_>) -> String {
+    simulation.values().iter().fold(String::new(), |mut text, (name, value)| {
+        let _ = writeln!(text, "  {name} = {value}");
+        text
+    })
+}

@@ -1,0 +1,107 @@
+//! What only a terminal or a signal shows: the live line, and a clean stop.
+
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A model with millions of states: nobody waits for its end here.
+fn large_model() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../models/torus_3d.dve")
+}
+
+fn fathom() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_fathom"))
+}
+
+#[test]
+fn a_terminal_shows_a_line_that_is_rewritten_and_taken_away() {
+    let Some((controller, terminal)) = pseudo_terminal() else {
+        eprintln!(
+            "SKIPPED a_terminal_shows_a_line_that_is_rewritten_and_taken_away: no pseudo-terminal here"
+        );
+        return;
+    };
+    let mut child = fathom()
+        .args(["explore", "--time-limit", "1500ms"])
+        .arg(large_model())
+        .stdout(Stdio::null())
+        .stderr(terminal)
+        .spawn()
+        .expect("the binary runs");
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        // A terminal whose other end is closed is an error, and the end.
+        let _ = std::fs::File::from(controller).read_to_end(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    });
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    let text = reader.join().expect("it reads");
+    assert!(text.matches("\rlayer ").count() >= 2, "{text:?}");
+    assert!(text.ends_with("\r\u{1b}[K"), "{text:?}");
+    for line in text.split('\r').filter(|line| line.starts_with("layer ")) {
+        assert!(line.trim_end_matches("\u{1b}[K").chars().count() < 80, "{line:?}");
+    }
+}
+
+#[test]
+fn signals_stop_a_run_and_it_tells_what_it_knows() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut child = fathom()
+            .args(["explore", "--json", "-", "--progress", "json", "--threads", "1"])
+            .arg(large_model())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        wait_for_progress(&mut child);
+        kill_process(Pid::from_child(&child), signal).expect("it can be signalled");
+        let mut text = String::new();
+        child.stdout.take().expect("it is piped").read_to_string(&mut text).expect("it prints text");
+        assert_eq!(child.wait().expect("it ends").code(), Some(3));
+        let report: serde_json::Value = serde_json::from_str(&text).expect("it prints JSON");
+        assert_eq!(report["limit"], "interrupt");
+        assert_eq!(report["verdict"], "unknown");
+        assert_eq!(report["states"], serde_json::Value::Null);
+        assert!(report["visits"].as_u64() > Some(0), "{text}");
+    }
+}
+
+#[test]
+fn a_time_limit_ends_a_run() {
+    let began = Instant::now();
+    let output = fathom()
+        .args(["check", "--time-limit", "300ms", "--invariant", "1", "--quiet"])
+        .arg(large_model())
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(output.stdout.is_empty() && output.stderr.is_empty());
+    assert!(began.elapsed() >= Duration::from_millis(300));
+}
+
+/// Reads the first line of progress, which says that the search is on.
+fn wait_for_progress(child: &mut Child) {
+    let mut stderr = child.stderr.take().expect("it is piped");
+    let mut byte = [0];
+    while stderr.read(&mut byte).expect("it writes progress") == 1 && byte[0] != b'\n' {}
+    // The rest is read elsewhere, so that the run never waits for a reader.
+    std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+}
+
+/// Both ends of a pseudo-terminal, 80 columns wide.
+fn pseudo_terminal() -> Option<(OwnedFd, OwnedFd)> {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).ok()?;
+    grantpt(&controller).ok()?;
+    unlockpt(&controller).ok()?;
+    let name = ptsname(&controller, Vec::new()).ok()?;
+    let path = name.to_str().ok()?;
+    let terminal = std::fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
+    let size = rustix::termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(terminal.as_fd(), size).ok()?;
+    Some((controller, terminal.into()))
+}
