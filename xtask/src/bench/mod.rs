@@ -6,6 +6,7 @@ mod disk;
 mod disk_structures;
 mod records;
 mod sets;
+mod successors;
 
 use std::process::ExitCode;
 
@@ -16,12 +17,15 @@ pub(crate) enum Part {
     Disk(disk::Arguments),
     /// Explore models and keep their records for `bench disk --records`.
     Records(records::Arguments),
+    /// Compiled successors beside the interpreter and gcc -O2.
+    Successors(successors::Arguments),
 }
 
 pub(crate) fn run(part: &Part) -> anyhow::Result<ExitCode> {
     match part {
         Part::Disk(arguments) => disk::run(arguments),
         Part::Records(arguments) => records::run(arguments),
+        Part::Successors(arguments) => successors::run(arguments),
     }
 }
 
