@@ -5,6 +5,7 @@
 //! of a state carry the same marks, which are then the state's own. There is one initial state; an automaton of the
 //! empty language has a state without edges there.
 
+use crate::accepting_cycle::has_accepting_cycle;
 use crate::word::Lasso;
 
 /// The greatest number of marks: they are one machine word per edge.
@@ -144,79 +145,4 @@ impl Automaton {
 /// The set of the first `count` marks.
 pub(crate) fn mark_set(count: u32) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
-}
-
-/// A node on the path of the search, its edges, and how many of them are done.
-type Visit = (usize, Vec<(usize, u64)>, usize);
-
-/// Can a cycle that meets all `marks` be reached from `start`? By Couvreur's condition on strongly connected
-/// components, computed by Tarjan's algorithm without recursion.
-pub(crate) fn has_accepting_cycle(
-    node_count: usize,
-    start: usize,
-    marks: u64,
-    mut successors: impl FnMut(usize, &mut Vec<(usize, u64)>),
-) -> bool {
-    const NEW: u32 = 0;
-    let mut number = vec![NEW; node_count];
-    let mut low = vec![0u32; node_count];
-    let mut open = vec![false; node_count];
-    let mut edges: Vec<Visit> = Vec::new();
-    let mut members: Vec<usize> = Vec::new();
-    let mut all_edges: Vec<(usize, usize, u64)> = Vec::new();
-    let mut counter = 0u32;
-    let mut enter = |node: usize, number: &mut [u32], low: &mut [u32]| {
-        counter += 1;
-        number[node] = counter;
-        low[node] = counter;
-        let mut out = Vec::new();
-        successors(node, &mut out);
-        (node, out, 0)
-    };
-    edges.push(enter(start, &mut number, &mut low));
-    members.push(start);
-    open[start] = true;
-    while let Some((node, out, at)) = edges.last_mut() {
-        let node = *node;
-        if let Some(&(target, met)) = out.get(*at) {
-            *at += 1;
-            if number[target] == NEW {
-                all_edges.push((node, target, met));
-                edges.push(enter(target, &mut number, &mut low));
-                members.push(target);
-                open[target] = true;
-            } else if open[target] {
-                all_edges.push((node, target, met));
-                low[node] = low[node].min(number[target]);
-            }
-            continue;
-        }
-        edges.pop();
-        if let Some((parent, _, _)) = edges.last() {
-            low[*parent] = low[*parent].min(low[node]);
-        }
-        if low[node] == number[node] {
-            let first = members.iter().rposition(|&member| member == node).unwrap_or(0);
-            // All edges among the members are on top of the stack of edges: older ones leave older sources.
-            let mut met = 0;
-            let mut inside = false;
-            while let Some(&(source, target, marks)) = all_edges.last() {
-                if number[source] < number[node] {
-                    break;
-                }
-                if open[target] && number[target] >= number[node] {
-                    inside = true;
-                    met |= marks;
-                }
-                all_edges.pop();
-            }
-            if inside && met & marks == marks {
-                return true;
-            }
-            for member in members.drain(first..) {
-                open[member] = false;
-            }
-        }
-    }
-    false
 }

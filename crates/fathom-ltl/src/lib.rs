@@ -1,5 +1,6 @@
 //! LTL formula to Büchi automaton; direct evaluation of a formula on a lasso.
 
+mod accepting_cycle;
 mod alternating;
 pub mod atom;
 pub mod automaton;

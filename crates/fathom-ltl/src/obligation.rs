@@ -8,7 +8,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::automaton::{has_accepting_cycle, mark_set};
+use crate::accepting_cycle::has_accepting_cycle;
+use crate::automaton::mark_set;
 use crate::graph::{Arc, Components, Graph, joined};
 use crate::label::{self, Label, Labels};
 
