@@ -144,11 +144,15 @@ fn closed_levels(
         let mut part = reachable(graph, components, (members[0], level), deciding, early);
         // What is reached from the deepest point, and reaches itself again, is closed: shrink until it is.
         loop {
-            budget.check(part.len(), 0)?;
-            let smaller = part
-                .iter()
-                .map(|&node| reachable(graph, components, node, deciding, early))
-                .find(|inner| inner.len() < part.len());
+            let mut smaller = None;
+            for &node in &part {
+                budget.check(part.len(), 0)?;
+                let inner = reachable(graph, components, node, deciding, early);
+                if inner.len() < part.len() {
+                    smaller = Some(inner);
+                    break;
+                }
+            }
             match smaller {
                 Some(inner) => part = inner,
                 None => break,

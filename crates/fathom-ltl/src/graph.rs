@@ -300,15 +300,17 @@ pub(crate) fn joined(arcs: Vec<Arc>, labels: &mut Labels) -> Vec<Arc> {
     let all: Vec<Arc> =
         by_key.into_iter().map(|((target, marks), label)| Arc { target, marks, label }).collect();
     let mut result = Vec::new();
-    for arc in &all {
-        let mut label = arc.label;
-        for other in &all {
-            if other.target == arc.target && other.marks != arc.marks && arc.marks & !other.marks == 0 {
-                label = labels.minus(label, other.label);
+    for siblings in all.chunk_by(|a, b| a.target == b.target) {
+        for arc in siblings {
+            let mut label = arc.label;
+            for other in siblings {
+                if other.marks != arc.marks && arc.marks & !other.marks == 0 {
+                    label = labels.minus(label, other.label);
+                }
             }
-        }
-        if label != label::NONE {
-            result.push(Arc { label, ..*arc });
+            if label != label::NONE && !labels.is_over() {
+                result.push(Arc { label, ..*arc });
+            }
         }
     }
     result

@@ -3,10 +3,12 @@
 //! Sets of letters as reduced ordered decision diagrams: equal sets have equal numbers, so that labels can be compared,
 //! joined and subtracted exactly. Finished automata hold [`Guard`]s, an irredundant cover by cubes.
 //!
-//! Bounded: once `nodes_max` nodes exist, `exhausted` is set, every operation answers `NONE` at once, and the caller must
-//! throw the result away.
+//! Bounded: once `nodes_max` nodes exist or the deadline is past, `exhausted` is set, every operation answers `NONE` at
+//! once, and the caller must throw the result away. All stages of a translation work on labels, so this clock covers
+//! them all, rewriting included: work without labels counts its steps by [`Labels::is_over`].
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use crate::automaton::{Cube, Guard};
 
@@ -33,8 +35,14 @@ pub(crate) struct Labels {
     conjunctions: HashMap<(Label, Label), Label>,
     negations: HashMap<Label, Label>,
     nodes_max: usize,
+    deadline: Option<Instant>,
+    /// Steps taken, to look at the clock now and then.
+    steps: u32,
     exhausted: bool,
 }
+
+/// One look at the clock per so many steps: microseconds of work, and too rare to cost anything.
+const STEPS_PER_LOOK: u32 = 256;
 
 impl Labels {
     pub(crate) fn new(nodes_max: usize) -> Self {
@@ -45,11 +53,27 @@ impl Labels {
             conjunctions: HashMap::new(),
             negations: HashMap::new(),
             nodes_max,
+            deadline: None,
+            steps: 0,
             exhausted: false,
         }
     }
 
-    /// Was the bound met? Then no label made since means anything.
+    /// The same, bounded in time, too.
+    pub(crate) fn until(self, deadline: Option<Instant>) -> Self {
+        Labels { deadline, ..self }
+    }
+
+    /// Counts a step of work. Was a bound met? Then no label made since means anything.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.steps = self.steps.wrapping_add(1);
+        if self.steps.is_multiple_of(STEPS_PER_LOOK) {
+            self.exhausted |= self.deadline.is_some_and(|deadline| Instant::now() > deadline);
+        }
+        self.exhausted
+    }
+
+    /// Was a bound met? Then no label made since means anything.
     pub(crate) fn exhausted(&self) -> bool {
         self.exhausted
     }
@@ -66,7 +90,7 @@ impl Labels {
         if a == ALL {
             return b;
         }
-        if a == NONE || b == NONE || self.exhausted {
+        if a == NONE || b == NONE || self.is_over() {
             return NONE;
         }
         let key = (a.min(b), a.max(b));
@@ -85,7 +109,7 @@ impl Labels {
         if a == NONE {
             return ALL;
         }
-        if a == ALL || self.exhausted {
+        if a == ALL || self.is_over() {
             return NONE;
         }
         if let Some(&known) = self.negations.get(&a) {

@@ -1,6 +1,7 @@
 //! When does a translation give up?
 //!
-//! Every stage asks; the answer to a formula that explodes is a message, not a full memory.
+//! Every stage asks; the answer to a formula that explodes is a message, not a full memory. The clock runs from the first
+//! step of rewriting to the last label of the result: labels and rewriting look at it themselves, every few hundred steps.
 
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,11 @@ impl Budget {
         Budget { limits, started: Instant::now() }
     }
 
+    /// When the time is over.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.limits.time.and_then(|time| self.started.checked_add(time))
+    }
+
     /// To be asked at least once per state.
     pub(crate) fn check(&self, states: usize, edges: usize) -> Result<(), TranslateError> {
         if states > self.limits.states_max {
@@ -79,6 +85,11 @@ impl Budget {
 
     /// To be asked before labels made so far are relied on.
     pub(crate) fn check_labels(&self, labels: &crate::label::Labels) -> Result<(), TranslateError> {
-        if labels.exhausted() { Err(TranslateError::Labels(self.limits.label_nodes_max)) } else { Ok(()) }
+        if !labels.exhausted() {
+            return Ok(());
+        }
+        // Labels end for want of time, too.
+        self.check(0, 0)?;
+        Err(TranslateError::Labels(self.limits.label_nodes_max))
     }
 }

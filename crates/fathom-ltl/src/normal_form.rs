@@ -46,7 +46,9 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    pub(crate) fn new(label_nodes_max: usize) -> Self {
+    /// Without formulas. The labels bound the work: once they are exhausted, every constructor answers `FALSE` and every
+    /// relation "not seen", at once.
+    pub(crate) fn new(labels: Labels) -> Self {
         let mut arena = Arena {
             nodes: Vec::new(),
             eventual: Vec::new(),
@@ -55,7 +57,7 @@ impl Arena {
             implications: HashMap::new(),
             contradictions: HashMap::new(),
             exhaustions: HashMap::new(),
-            labels: Labels::new(label_nodes_max),
+            labels,
         };
         arena.intern(Node::Boolean(label::NONE));
         arena.intern(Node::Boolean(label::ALL));
@@ -64,6 +66,9 @@ impl Arena {
 
     /// The normal form of the formula, or of its negation.
     pub(crate) fn add(&mut self, formula: &Formula, positive: bool) -> Id {
+        if self.labels.is_over() {
+            return FALSE;
+        }
         match formula {
             Formula::True | Formula::False => {
                 if (*formula == Formula::True) == positive {
@@ -115,10 +120,25 @@ impl Arena {
     }
 
     fn add_iff(&mut self, a: &Formula, b: &Formula, positive: bool) -> Id {
-        let (a1, a0) = (self.add(a, true), self.add(a, false));
-        let (b1, b0) = (self.add(b, positive), self.add(b, !positive));
+        let (a1, a0) = self.add_both(a);
+        let (b1, b0) = self.add_both(b);
+        let (b1, b0) = if positive { (b1, b0) } else { (b0, b1) };
         let (both, neither) = (self.and(vec![a1, b1]), self.and(vec![a0, b0]));
         self.or(vec![both, neither])
+    }
+
+    /// The normal forms of the formula and of its negation. Nested `<->` double the work at every level, but for boolean
+    /// ones.
+    fn add_both(&mut self, formula: &Formula) -> (Id, Id) {
+        let yes = self.add(formula, true);
+        let no = match self.as_boolean(yes) {
+            Some(label) => {
+                let label = self.labels.not(label);
+                self.boolean(label)
+            }
+            None => self.add(formula, false),
+        };
+        (yes, no)
     }
 
     /// `a W b` is `b R (a || b)`; with `strong`, `b M a` is `b`-and-`a` reached while `a`: `a U (a && b)`.
@@ -212,8 +232,11 @@ impl Arena {
         if let Some(&known) = self.implications.get(&(x, y)) {
             return known;
         }
+        if self.labels.is_over() {
+            return false;
+        }
         let result = self.find_implication(x, y);
-        self.implications.insert((x, y), result);
+        remember(&mut self.implications, (x, y), result);
         result
     }
 
@@ -259,8 +282,11 @@ impl Arena {
         if let Some(&known) = self.contradictions.get(&key) {
             return known;
         }
+        if self.labels.is_over() {
+            return false;
+        }
         let result = self.find_contradiction(x, y) || self.find_contradiction(y, x);
-        self.contradictions.insert(key, result);
+        remember(&mut self.contradictions, key, result);
         result
     }
 
@@ -285,8 +311,11 @@ impl Arena {
         if let Some(&known) = self.exhaustions.get(&key) {
             return known;
         }
+        if self.labels.is_over() {
+            return false;
+        }
         let result = self.find_exhaustion(x, y) || self.find_exhaustion(y, x);
-        self.exhaustions.insert(key, result);
+        remember(&mut self.exhaustions, key, result);
         result
     }
 
@@ -302,4 +331,15 @@ impl Arena {
             _ => false,
         }
     }
+}
+
+/// Answers kept per relation: some 30 MiB.
+const REMEMBERED_MAX: usize = 1 << 20;
+
+/// Keeps an answer; when there are too many, all are forgotten, which costs time only.
+fn remember(answers: &mut HashMap<(Id, Id), bool>, pair: (Id, Id), answer: bool) {
+    if answers.len() >= REMEMBERED_MAX {
+        answers.clear();
+    }
+    answers.insert(pair, answer);
 }

@@ -4,6 +4,9 @@
 //! constants, absorption by implication, merging of operators that share an operand, `X` pulled outwards, and the laws of
 //! pure eventualities and universalities (Etessami and Holzmann 2000; Babiak et al. 2012). Every rule here is checked
 //! on all small formulas against the direct semantics.
+//!
+//! Bounded in time as the rest of the translation: every constructor and every pair of operands is a step on the clock
+//! of the labels, and once that has run out the work that is left unwinds without doing anything.
 
 use crate::label;
 use crate::normal_form::{Arena, FALSE, Id, Node, TRUE};
@@ -11,6 +14,9 @@ use crate::normal_form::{Arena, FALSE, Id, Node, TRUE};
 impl Arena {
     /// All hold.
     pub(crate) fn and(&mut self, operands: Vec<Id>) -> Id {
+        if self.labels.is_over() {
+            return FALSE;
+        }
         let mut flat = Vec::new();
         for operand in operands {
             match self.node(operand) {
@@ -38,6 +44,9 @@ impl Arena {
 
     /// One holds.
     pub(crate) fn or(&mut self, operands: Vec<Id>) -> Id {
+        if self.labels.is_over() {
+            return FALSE;
+        }
         let mut flat = Vec::new();
         for operand in operands {
             match self.node(operand) {
@@ -73,6 +82,9 @@ impl Arena {
 
     /// `a U b`.
     pub(crate) fn until(&mut self, a: Id, b: Id) -> Id {
+        if self.labels.is_over() {
+            return FALSE;
+        }
         if self.is_eventual(b) || self.implies(a, b) {
             return b;
         }
@@ -130,6 +142,9 @@ impl Arena {
 
     /// `a R b`.
     pub(crate) fn release(&mut self, a: Id, b: Id) -> Id {
+        if self.labels.is_over() {
+            return FALSE;
+        }
         if self.is_universal(b) || self.implies(b, a) {
             return b;
         }
@@ -294,6 +309,9 @@ impl Arena {
             operands.dedup();
             for i in 0..operands.len() {
                 for j in i + 1..operands.len() {
+                    if self.labels.is_over() {
+                        return;
+                    }
                     if let Some(merged) = merge(self, operands[i], operands[j]) {
                         operands.swap_remove(j);
                         operands.swap_remove(i);

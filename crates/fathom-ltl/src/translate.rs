@@ -30,7 +30,7 @@ pub struct Translation {
 /// When a limit is met; memory stays within what the limits imply.
 pub fn translate(formula: &Formula, limits: Limits) -> Result<Translation, TranslateError> {
     let budget = Budget::new(limits);
-    let mut arena = Arena::new(limits.label_nodes_max);
+    let mut arena = Arena::new(Labels::new(limits.label_nodes_max).until(budget.deadline()));
     let root = arena.add(formula, true);
     budget.check_labels(&arena.labels)?;
     let mut graph = generalised::build(&mut arena, root, &budget)?;
@@ -58,7 +58,7 @@ pub fn translate(formula: &Formula, limits: Limits) -> Result<Translation, Trans
 /// When a limit is met.
 pub fn simplify(automaton: &Automaton, limits: Limits) -> Result<Translation, TranslateError> {
     let budget = Budget::new(limits);
-    let mut labels = Labels::new(limits.label_nodes_max);
+    let mut labels = Labels::new(limits.label_nodes_max).until(budget.deadline());
     let mut graph = Graph::from_automaton(automaton, &mut labels);
     graph.state_based = false;
     budget.check_labels(&labels)?;

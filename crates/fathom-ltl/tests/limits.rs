@@ -66,3 +66,27 @@ fn what_explodes_is_stopped() {
         }
     }
 }
+
+/// Rewriting comes before any automaton: it must look at the clock itself.
+#[test]
+fn rewriting_is_within_the_time_limit() {
+    let time = Duration::from_millis(50);
+    let limits = Limits { time: Some(time), ..Limits::default() };
+    // Every `<->` doubles the normal form.
+    let equivalences = (0..60).fold("F a60".to_owned(), |inner, i| format!("(F a{i} <-> {inner})"));
+    // Every operand is compared with every other one.
+    let operands: Vec<String> =
+        (0..64 * 62).map(|i| format!("F (a{} && X a{})", i / 62, (i / 62 + 1 + i % 62) % 64)).collect();
+    for text in [equivalences, operands.join(" && ")] {
+        let formula = parse(&text, &mut AtomTable::new()).expect("a formula");
+        assert_eq!(translate(&formula, limits).unwrap_err(), TranslateError::Time(time));
+    }
+}
+
+/// Boolean equivalences have a short decision diagram, however deep they are.
+#[test]
+fn boolean_equivalences_do_not_double() {
+    let parity = (0..60).fold("a60".to_owned(), |inner, i| format!("(a{i} <-> {inner})"));
+    let parity = parse(&format!("({parity}) <-> ({parity})"), &mut AtomTable::new()).expect("a formula");
+    assert_eq!(translate(&parity, Limits::default()).unwrap().buchi.states.len(), 1);
+}
