@@ -64,16 +64,17 @@ pub fn dot<S: AsRef<str>>(automaton: &Automaton, names: &[S], title: Option<&str
     text
 }
 
-/// A never claim; nothing unless the automaton is Büchi with accepting states. Atoms that Promela cannot spell are
-/// named `pN` by `#define` lines at the top.
+/// A never claim; nothing unless the automaton is Büchi with accepting states. Atoms that are not names in Promela are
+/// called `atomN` by `#define` lines at the top (or `atom_N`, where an atom is called so itself).
 pub fn never_claim<S: AsRef<str>>(automaton: &Automaton, names: &[S], title: Option<&str>) -> Option<String> {
     if !automaton.is_state_based_buchi() {
         return None;
     }
+    let spellings = promela_names(automaton.atom_count, names);
     let mut text = String::new();
-    for (atom, name) in names.iter().enumerate().take(automaton.atom_count) {
-        if promela_name(atom, names) != name.as_ref() {
-            let _ = writeln!(text, "#define {} ({})", promela_name(atom, names), name.as_ref());
+    for (spelling, name) in spellings.iter().zip(names) {
+        if spelling != name.as_ref() {
+            let _ = writeln!(text, "#define {spelling} ({})", name.as_ref());
         }
     }
     let _ = writeln!(text, "never {{ /* {} */", title.unwrap_or("").replace("*/", "* /"));
@@ -82,13 +83,13 @@ pub fn never_claim<S: AsRef<str>>(automaton: &Automaton, names: &[S], title: Opt
     order.sort_by_key(|&state| state != automaton.initial.index());
     for state in order {
         let _ = writeln!(text, "{}:", claim_state(automaton, state));
-        never_state(&mut text, automaton, &automaton.states[state], names);
+        never_state(&mut text, automaton, &automaton.states[state], &spellings);
     }
     text.push_str("}\n");
     Some(text)
 }
 
-fn never_state<S: AsRef<str>>(text: &mut String, automaton: &Automaton, edges: &[Edge], names: &[S]) {
+fn never_state(text: &mut String, automaton: &Automaton, edges: &[Edge], spellings: &[String]) {
     if edges.is_empty() {
         text.push_str("\tfalse;\n");
         return;
@@ -96,7 +97,7 @@ fn never_state<S: AsRef<str>>(text: &mut String, automaton: &Automaton, edges: &
     text.push_str("\tdo\n");
     for edge in edges {
         let guard = guard_text(&edge.guard, " && ", " || ", "1", |atom, positive| {
-            format!("{}({})", if positive { "" } else { "!" }, promela_name(atom, names))
+            format!("{}({})", if positive { "" } else { "!" }, name_of(atom, spellings))
         });
         let target = claim_state(automaton, edge.target.index());
         let _ = writeln!(text, "\t:: ({guard}) -> goto {target}");
@@ -204,10 +205,20 @@ fn claim_state(automaton: &Automaton, state: usize) -> String {
     if state == automaton.initial.index() { format!("{prefix}_init") } else { format!("{prefix}_S{state}") }
 }
 
-fn promela_name<S: AsRef<str>>(atom: usize, names: &[S]) -> String {
-    let name = name_of(atom, names);
-    let word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if word && name.starts_with(|c: char| c.is_ascii_lowercase()) { name } else { format!("p{atom}") }
+fn promela_names<S: AsRef<str>>(atom_count: usize, names: &[S]) -> Vec<String> {
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    // The preprocessor would put one definition into another.
+    let mut prefix = String::from("atom");
+    while names.iter().any(|name| name.as_ref().contains(&prefix)) {
+        prefix.push('_');
+    }
+    let names = (0..atom_count).map(|atom| name_of(atom, names));
+    let spelling =
+        |(atom, name): (usize, String)| if is_name(&name) { name } else { format!("{prefix}{atom}") };
+    names.enumerate().map(spelling).collect()
 }
 
 fn dve_atom(name: &str) -> String {
