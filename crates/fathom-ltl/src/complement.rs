@@ -63,8 +63,15 @@ impl Explicit {
             }
     }
 
-    /// The successors on a letter, appended to `out`.
-    pub(crate) fn successors(&self, place: &Place, letter: usize, method: Method, out: &mut Vec<Place>) {
+    /// The successors on a letter, appended to `out`; when there are more than `most`, only so many and one more.
+    pub(crate) fn successors(
+        &self,
+        place: &Place,
+        letter: usize,
+        method: Method,
+        most: usize,
+        out: &mut Vec<Place>,
+    ) {
         let subset = self.step(place.subset, letter);
         match method {
             Method::Deterministic => {
@@ -84,7 +91,7 @@ impl Explicit {
             Method::Ranks if place.guessed => self.ranked_successors(place, subset, letter, out),
             Method::Ranks => {
                 out.push(Place { subset, ..self.start() });
-                self.guess_ranks(subset, out);
+                self.guess_ranks(subset, most, out);
             }
         }
     }
@@ -113,22 +120,23 @@ impl Explicit {
 
     /// All maximal tight rankings: each odd rank below the greatest belongs to one state, all others are as high as
     /// they may be.
-    fn guess_ranks(&self, subset: u64, out: &mut Vec<Place>) {
+    fn guess_ranks(&self, subset: u64, most: usize, out: &mut Vec<Place>) {
         let free: Vec<usize> = members(subset & !self.accepting).collect();
-        let states: Vec<usize> = members(subset).collect();
-        let mut chosen: Vec<usize> = Vec::new();
-        self.guess_more(&states, &free, &mut chosen, subset, out);
+        self.guess_more(subset, &free, &mut Vec::new(), most, out);
     }
 
-    /// `chosen` have the ranks 1, 3, 5 and so on.
+    /// `chosen` have the ranks 1, 3, 5 and so on. Every call but the first adds a place: so `most` bounds the time.
     fn guess_more(
         &self,
-        states: &[usize],
+        subset: u64,
         free: &[usize],
         chosen: &mut Vec<usize>,
-        subset: u64,
+        most: usize,
         out: &mut Vec<Place>,
     ) {
+        if out.len() > most {
+            return;
+        }
         if chosen.len() < free.len() {
             let top = 2 * chosen.len() as u8 + 1;
             let rank = |state: &usize| match chosen.iter().position(|other| other == state) {
@@ -136,7 +144,7 @@ impl Explicit {
                 None if self.accepting >> state & 1 == 1 => top - 1,
                 None => top,
             };
-            let ranks = states.iter().map(rank).collect();
+            let ranks = members(subset).map(|state| rank(&state)).collect();
             out.push(Place { subset, owing: 0, ranks, even: 0, guessed: true });
         }
         // One free state must remain for the greatest rank.
@@ -144,7 +152,7 @@ impl Explicit {
             for state in free {
                 if !chosen.contains(state) {
                     chosen.push(*state);
-                    self.guess_more(states, free, chosen, subset, out);
+                    self.guess_more(subset, free, chosen, most, out);
                     chosen.pop();
                 }
             }

@@ -41,17 +41,37 @@ pub fn included(smaller: &Automaton, larger: &Automaton, states_max: usize) -> I
         Some((stem, cycle)) => {
             let letters_of =
                 |path: &[usize]| path.iter().map(|&letter| letters[letter]).collect::<Vec<u64>>();
-            Lasso::new(&letters_of(&stem), &letters_of(&cycle)).map_or(Inclusion::BeyondBudget, Inclusion::No)
+            Inclusion::No(Lasso::new(&letters_of(&stem), &letters_of(&cycle)).expect("a cycle has a letter"))
         }
     }
 }
 
-/// A word that both accept, if there is one; nothing is also the answer when the two have more than 64 marks together.
-/// Explores at most the product of their states.
-pub fn common_word(a: &Automaton, b: &Automaton) -> Option<Lasso> {
+/// Is there a word that both accept?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Common {
+    /// There is none.
+    None,
+    /// This one.
+    Word(Lasso),
+    /// The two have more than [`MARKS_MAX`] marks together: nothing is known.
+    TooManyMarks,
+}
+
+/// A word that both accept, if there is one. Explores at most the product of their states.
+pub fn common_word(a: &Automaton, b: &Automaton) -> Common {
     if a.mark_count + b.mark_count > MARKS_MAX {
-        return None;
+        return Common::TooManyMarks;
     }
+    let (product, letters) = intersection(a, b);
+    let Some((stem, cycle)) = product.accepting_lasso(mark_set(a.mark_count + b.mark_count)) else {
+        return Common::None;
+    };
+    let letters_of = |path: &[usize]| path.iter().map(|&letter| letters[letter]).collect::<Vec<u64>>();
+    Common::Word(Lasso::new(&letters_of(&stem), &letters_of(&cycle)).expect("a cycle has a letter"))
+}
+
+/// The product of the two, and a letter for each of its edges.
+fn intersection(a: &Automaton, b: &Automaton) -> (Product, Vec<u64>) {
     let start = (a.initial.index(), b.initial.index());
     let mut index = HashMap::from([(start, 0usize)]);
     let mut nodes = vec![start];
@@ -78,9 +98,7 @@ pub fn common_word(a: &Automaton, b: &Automaton) -> Option<Lasso> {
         }
         edges.push(own);
     }
-    let (stem, cycle) = Product { edges }.accepting_lasso(mark_set(a.mark_count + b.mark_count))?;
-    let letters_of = |path: &[usize]| path.iter().map(|&letter| letters[letter]).collect::<Vec<u64>>();
-    Lasso::new(&letters_of(&stem), &letters_of(&cycle))
+    (Product { edges }, letters)
 }
 
 fn common_letter(a: &Guard, b: &Guard) -> Option<u64> {
@@ -227,7 +245,7 @@ fn explore(
             places.clear();
             for edge in smaller.states[state].iter().filter(|edge| edge.guard.holds(value)) {
                 if places.is_empty() {
-                    larger.successors(&place, letter, method, &mut places);
+                    larger.successors(&place, letter, method, states_max, &mut places);
                 }
                 for next in &places {
                     let node = (edge.target.index(), next.clone());

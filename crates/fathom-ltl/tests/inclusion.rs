@@ -2,10 +2,10 @@
 
 mod random;
 
-use fathom_ltl::automaton::Automaton;
+use fathom_ltl::automaton::{Automaton, Edge, Guard, Placement, StateId};
 use fathom_ltl::evaluate::holds;
 use fathom_ltl::gpvw::tableau;
-use fathom_ltl::inclusion::{Inclusion, common_word, included};
+use fathom_ltl::inclusion::{Common, Inclusion, common_word, included};
 use fathom_ltl::limits::Limits;
 use fathom_ltl::translate::translate;
 use random::Random;
@@ -43,7 +43,7 @@ fn both_translators_agree_by_inclusion_both_ways() {
         // The other way, the complement of the tableau is the tableau of the negation.
         let Some(against) = tableau(&formula.negated(), TABLEAU_MAX) else { continue };
         let common = common_word(&ours, &against);
-        assert_eq!(common, None, "seed {seed}: ours accepts a word of the negation");
+        assert_eq!(common, Common::None, "seed {seed}: ours accepts a word of the negation");
         decided += usize::from(forth);
     }
     println!("decided {decided} of {formulas}");
@@ -66,4 +66,33 @@ fn words_given_as_a_reason_are_right() {
         }
     }
     assert!(found > 1000, "{found}");
+}
+
+/// One state that meets all of its marks at every step.
+fn all_words(mark_count: u32) -> Automaton {
+    let marks = u64::MAX >> (64 - mark_count);
+    let edge = Edge { guard: Guard::always(), target: StateId(0), marks };
+    let states = vec![vec![edge]];
+    Automaton { atom_count: 0, mark_count, initial: StateId(0), states, placement: Placement::State }
+}
+
+#[test]
+fn what_cannot_be_known_is_not_answered() {
+    assert!(matches!(common_word(&all_words(32), &all_words(32)), Common::Word(_)));
+    assert_eq!(common_word(&all_words(32), &all_words(33)), Common::TooManyMarks);
+    assert_eq!(included(&all_words(63), &all_words(1), 100), Inclusion::Yes);
+    assert_eq!(included(&all_words(64), &all_words(1), 100), Inclusion::BeyondBudget);
+}
+
+/// Every state leads to every other one: the complement has more rankings than anyone can list.
+#[test]
+fn rankings_are_within_the_budget() {
+    let edges = |state: u32| {
+        let edge = move |target| Edge { guard: Guard::always(), target, marks: u64::from(state == 0) };
+        (0..30).map(StateId).map(edge).collect::<Vec<_>>()
+    };
+    let states = (0..30).map(edges).collect();
+    let larger =
+        Automaton { atom_count: 1, mark_count: 1, initial: StateId(0), states, placement: Placement::State };
+    assert_eq!(included(&all_words(1), &larger, PRODUCT_MAX), Inclusion::BeyondBudget);
 }
