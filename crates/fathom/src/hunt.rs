@@ -36,7 +36,7 @@ pub fn check_bitstate(
     watcher: &Watcher,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan);
+    let system = CheckedSystem::new(model, plan, resources.jit);
     let budget = assemble::data_budget(resources)?;
     // The rest is for the run that is told.
     let (bits_bytes, stack_bytes) = (budget.limit() / 8 * 5, budget.limit() / 4);
@@ -96,7 +96,7 @@ pub fn random_walks(
     watcher: &Watcher,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan);
+    let system = CheckedSystem::new(model, plan, resources.jit);
     let hunt = Hunt {
         system: system.system(),
         conditions: &system.conditions,

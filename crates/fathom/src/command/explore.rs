@@ -52,7 +52,7 @@ fn dumped(model: &Model, dump: Dump, settings: &ExploreSettings) -> anyhow::Resu
     Ok(match dump {
         Dump::Program => model.program().to_string(),
         Dump::Layout => {
-            let watcher = watcher(&settings.resources, &settings.output)?;
+            let watcher = watcher(&settings.resources, &settings.output, std::convert::identity)?;
             widths::table(model, &widths::observe(model, &settings.resources, &watcher)?)
         }
     })
