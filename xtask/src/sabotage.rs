@@ -29,8 +29,8 @@ const DISK: &[Defect] = &[
     Defect { feature: "sabotage-merge-last-key", suite: "set" },
     Defect { feature: "sabotage-checksum", suite: "run" },
     Defect { feature: "sabotage-filter", suite: "structures" },
-    Defect { feature: "sabotage-fsync-log", suite: "structures" },
-    Defect { feature: "sabotage-fsync-log-name", suite: "structures" },
+    Defect { feature: "sabotage-fsync-log", suite: "power_loss" },
+    Defect { feature: "sabotage-fsync-log-name", suite: "power_loss" },
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {

@@ -53,9 +53,14 @@ impl BlockFile {
         }
     }
 
-    /// Opens the file that an earlier run wrote.
-    pub(super) fn open(&mut self) -> Result<(), DiskError> {
-        self.file = Some(self.volume.open(&self.name, self.kind)?);
+    /// Takes up the file that an earlier run wrote, of which `blocks` blocks count. If none does, a file of this name is
+    /// of after the mark, and goes.
+    pub(super) fn resume(&mut self, blocks: u64) -> Result<(), DiskError> {
+        if blocks > 0 {
+            self.file = Some(self.volume.open(&self.name, self.kind)?);
+        } else if self.volume.list()?.contains(&self.name) {
+            self.volume.remove(&self.name)?;
+        }
         Ok(())
     }
 

@@ -65,9 +65,7 @@ impl RecordLog {
     ) -> Result<RecordLog, DiskError> {
         let mut log = RecordLog::new(volume, name, kind, words, block_bytes, budget)?;
         let [blocks, on_disk, ..] = mark.0;
-        if blocks > 0 {
-            log.file.open()?;
-        }
+        log.file.resume(blocks)?;
         (log.blocks, log.on_disk) = (blocks, on_disk);
         Ok(log)
     }

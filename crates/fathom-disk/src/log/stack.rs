@@ -55,9 +55,7 @@ impl Stack {
     ) -> Result<Stack, DiskError> {
         let mut stack = Stack::new(volume, name, words, block_bytes, budget)?;
         let [top, on_disk, next, ..] = mark.0;
-        if next > 0 {
-            stack.file.open()?;
-        }
+        stack.file.resume(next)?;
         (stack.top, stack.on_disk, stack.next, stack.uncovered) = (top, on_disk, next, next);
         Ok(stack)
     }

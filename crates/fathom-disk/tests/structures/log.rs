@@ -1,11 +1,11 @@
 //! Stack, queue and layer log against `Vec` and `VecDeque`: every short sequence of operations, long random ones, marks and
-//! resumption on every storage, and power loss at every operation.
+//! resumption on every storage. (Power loss has a suite of its own.)
 
 use crate::random::{Random, all_sequences};
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::log::{LayerLog, Mark, Queue, Stack};
-use fathom_disk::storage::{Fault, FaultyStorage, FileStorage, Volume};
+use fathom_disk::storage::{FaultyStorage, FileStorage, Volume};
 use std::collections::VecDeque;
 
 /// All storages; the directory lives as long as the volume's file.
@@ -145,41 +145,6 @@ fn long_histories<S: Sequence>() {
     }
 }
 
-/// Work goes on after a mark; then power is lost. Resuming from the mark gives what was there at the mark, exactly.
-fn power_loss<S: Sequence>() {
-    for strike in 0..60 {
-        for seed in 0..12u64 {
-            let storage = FaultyStorage::new(64, seed);
-            let volume = Volume::new(storage.clone());
-            let budget = Budget::new(4096);
-            let mut random = Random::new(seed);
-            let mut sequence = S::new(&volume, 2, 64, &budget);
-            let mut model = VecDeque::new();
-            let mut committed: Option<(Mark, VecDeque<u64>)> = None;
-            storage.strike(strike, Fault::Crash);
-            let failed = (0..300u64).any(|step| {
-                let outcome = match random.below(12) {
-                    0 => sequence.mark().map(|mark| committed = Some((mark, model.clone()))),
-                    1..=7 => sequence.push(&record(2, step)).map(|()| model.push_back(step)),
-                    _ => sequence.pop(&mut [0; 2]).map(|_| {
-                        S::pop_model(&mut model);
-                    }),
-                };
-                outcome.is_err()
-            });
-            let Some((mark, mut expected)) = committed else { continue };
-            let survivor = Volume::new(storage.after_crash(seed * 100 + strike));
-            let context = format!("strike {strike}, seed {seed}, failed: {failed}");
-            let mut resumed = S::resume(&survivor, 2, 64, mark, &budget)
-                .unwrap_or_else(|error| panic!("{context}: {error}"));
-            assert_eq!(resumed.len(), expected.len() as u64, "{context}");
-            while !expected.is_empty() {
-                assert_pops(&mut resumed, 2, S::pop_model(&mut expected), &context);
-            }
-        }
-    }
-}
-
 #[test]
 fn all_short_histories_of_a_stack() {
     all_short_histories::<Stack>();
@@ -198,16 +163,6 @@ fn long_histories_of_a_stack() {
 #[test]
 fn long_histories_of_a_queue() {
     long_histories::<Queue>();
-}
-
-#[test]
-fn a_stack_survives_power_loss_up_to_its_mark() {
-    power_loss::<Stack>();
-}
-
-#[test]
-fn a_queue_survives_power_loss_up_to_its_mark() {
-    power_loss::<Queue>();
 }
 
 #[test]
@@ -289,36 +244,5 @@ fn many_layers_on_every_storage() {
         assert_eq!(layers_of(&log, 3, &budget), model, "{name}");
         log.remove().unwrap();
         assert!(volume.list().unwrap().is_empty(), "{name}");
-    }
-}
-
-#[test]
-fn layers_survive_power_loss_up_to_their_mark() {
-    for strike in 0..80 {
-        for seed in 0..8u64 {
-            let storage = FaultyStorage::new(64, seed);
-            let volume = Volume::new(storage.clone());
-            let budget = Budget::new(4096);
-            let mut random = Random::new(seed);
-            let mut log = LayerLog::new(&volume, "layers", 2, 64, &budget).unwrap();
-            let mut model: Vec<Vec<Vec<u64>>> = Vec::new();
-            let mut committed = None;
-            storage.strike(strike, Fault::Crash);
-            let _ = (0..60u64).try_for_each(|layer| {
-                let records: Vec<Vec<u64>> =
-                    (0..random.below(6)).map(|i| record(2, layer * 100 + i)).collect();
-                records.iter().try_for_each(|record| log.append(record))?;
-                log.close_layer()?;
-                model.push(records);
-                if random.below(4) == 0 {
-                    committed = Some((log.mark()?, model.clone()));
-                }
-                Ok::<(), DiskError>(())
-            });
-            let Some((mark, expected)) = committed else { continue };
-            let survivor = Volume::new(storage.after_crash(seed * 100 + strike));
-            let resumed = LayerLog::resume(&survivor, "layers", 2, 64, mark, &budget).unwrap();
-            assert_eq!(layers_of(&resumed, 2, &budget), expected, "strike {strike}, seed {seed}");
-        }
     }
 }

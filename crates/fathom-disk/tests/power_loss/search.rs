@@ -4,10 +4,6 @@
 //! recompressed, and committed. It is struck at every operation in turn; what survives is resumed, struck again, and so on; in the end it must
 //! have exactly the keys of a search that was never disturbed.
 
-#![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
-
-mod support;
-
 use fathom_disk::budget::Budget;
 use fathom_disk::codec::Codec;
 use fathom_disk::error::DiskError;
@@ -16,7 +12,9 @@ use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Scan, Tag};
 use fathom_disk::set::{KeyStream, Tiers, write_all};
 use fathom_disk::storage::{Fault, FaultyStorage, Volume};
-use support::{Dice, Model, flat, long};
+
+use crate::support::{Dice, Model, flat, long};
+use crate::survived;
 
 const TAG: Tag = *b"a tag of 16 byte";
 const BITS: u32 = 12;
@@ -195,6 +193,5 @@ fn what_was_committed_survives_a_crash_at_every_operation() {
             crashes += crash_and_resume(seed, operation);
         }
     }
-    eprintln!("{crashes} crashes survived");
-    assert!(crashes >= 10_000, "{crashes} crash points are too few");
+    survived("commit, merge and recompression", crashes, 10_000);
 }
