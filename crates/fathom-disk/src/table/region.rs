@@ -47,6 +47,8 @@ struct Homeless {
 const ALIGNMENT: usize = 64;
 /// One bucket further from home, in a tag.
 const STEP: u16 = 1 << TAG_BITS;
+/// Buckets that are asked for ahead of a value that is moved on.
+const CHAIN: usize = 4;
 
 impl Region {
     /// A region without bytes; the first insertion finds it full.
@@ -82,7 +84,7 @@ impl Region {
             let slot = usize::from(used[place.home]);
             let filled = if slot < layout.slots {
                 let here = &mut region.bytes[start + place.home * layout.bucket_bytes..];
-                write_slot(here, &layout, slot, place.tag, place.head);
+                fill_slot(here, &layout, slot, place.tag, place.head);
                 let at = entry_offset(&layout, slot) + layout.head_bytes;
                 here[at..at + whole.len()].copy_from_slice(whole);
                 place.home
@@ -102,9 +104,7 @@ impl Region {
         let layout = &self.layout;
         let base = self.start + layout.home(value) * layout.bucket_bytes;
         prefetch(&self.bytes, base);
-        if layout.bucket_bytes > ALIGNMENT {
-            prefetch(&self.bytes, base + ALIGNMENT);
-        }
+        prefetch(&self.bytes, base + ALIGNMENT);
     }
 
     /// Whether a value is here; `rest` is what its rest is after the partial word.
@@ -135,15 +135,10 @@ impl Region {
         let here = &mut bytes[bucket * layout.bucket_bytes..];
         if !is_full(here, layout) {
             let slot = first_free(here, layout);
-            write_slot(here, layout, slot, tag, place.head);
+            fill_slot(here, layout, slot, tag, place.head);
             write_words(here, layout, slot, rest);
         } else {
-            self.insert_moving(
-                bucket,
-                tag,
-                place.head,
-                rest.iter().flat_map(|word| word.to_le_bytes()).collect(),
-            );
+            self.insert_moving(bucket, tag, place.head, bytes_of(rest));
         }
         Outcome::Inserted
     }
@@ -181,8 +176,13 @@ impl Region {
         mut whole: Vec<u8>,
     ) -> Option<usize> {
         let layout = &self.layout;
+        // Chains are several buckets long where a region is nearly full; their lines are asked for at once.
+        let from = self.start + bucket * layout.bucket_bytes;
+        (1..CHAIN).for_each(|step| prefetch(&self.bytes, from + step * layout.bucket_bytes));
         loop {
-            let bytes = &mut self.bytes[self.start + bucket * layout.bucket_bytes..];
+            let base = self.start + bucket * layout.bucket_bytes;
+            prefetch(&self.bytes, base + CHAIN * layout.bucket_bytes);
+            let bytes = &mut self.bytes[base..];
             if !is_full(bytes, layout) {
                 let slot = first_free(bytes, layout);
                 write_slot(bytes, layout, slot, tag, head);
@@ -263,9 +263,13 @@ fn nearer_home(bytes: &[u8], layout: &Layout, tag: u16) -> u32 {
 
 /// Of the slots that [`nearer_home`] finds, one whose value is nearest of all.
 fn nearest_home(bytes: &[u8], layout: &Layout, tag: u16) -> Option<usize> {
-    let steps = 2..=tag >> TAG_BITS;
-    let masks = steps.map(|step| nearer_home(bytes, layout, step << TAG_BITS));
-    masks.into_iter().find(|&mask| mask != 0).map(|mask| mask.trailing_zeros() as usize)
+    for step in 2..=tag >> TAG_BITS {
+        let mask = nearer_home(bytes, layout, step << TAG_BITS);
+        if mask != 0 {
+            return Some(mask.trailing_zeros() as usize);
+        }
+    }
+    None
 }
 
 /// Applies a test of sixteen tags to all tags of a bucket.
@@ -325,6 +329,11 @@ fn load_head(bytes: &[u8], layout: &Layout, entry: usize) -> u128 {
 }
 
 #[inline(always)]
+fn bytes_of(rest: &[u64]) -> Vec<u8> {
+    if rest.is_empty() { Vec::new() } else { rest.iter().flat_map(|word| word.to_le_bytes()).collect() }
+}
+
+#[inline(always)]
 fn rest_equals(bytes: &[u8], mut offset: usize, rest: &[u64]) -> bool {
     for word in rest {
         if bytes[offset..offset + 8] != word.to_le_bytes() {
@@ -349,6 +358,19 @@ fn write_slot(bytes: &mut [u8], layout: &Layout, slot: usize, tag: u16, head: u1
             (&mut bytes[entry..entry + PADDING]).try_into().expect("sixteen bytes");
         let kept = u128::from_le_bytes(*field) & !layout.head_mask;
         *field = (kept | head).to_le_bytes();
+    }
+}
+
+/// [`write_slot`] for the first free slot. What follows in the bucket is still zero, and writing without reading spares
+/// a wait for the neighbour's bytes where that one was written just before.
+#[inline(always)]
+fn fill_slot(bytes: &mut [u8], layout: &Layout, slot: usize, tag: u16, head: u128) {
+    let entry = entry_offset(layout, slot);
+    if layout.head_bytes <= 8 && entry + 8 <= layout.bucket_bytes {
+        bytes[2 * slot..2 * slot + 2].copy_from_slice(&tag.to_le_bytes());
+        bytes[entry..entry + 8].copy_from_slice(&(head as u64).to_le_bytes());
+    } else {
+        write_slot(bytes, layout, slot, tag, head);
     }
 }
 
