@@ -155,19 +155,20 @@ fn statistics(made: &Made) -> String {
 }
 
 fn line(text: &mut String, name: &str, automaton: &Automaton) {
-    let Some(facts) = profile(automaton) else {
-        let _ =
-            writeln!(text, "{name:<12}{} states, {} edges", automaton.states.len(), automaton.edge_count());
-        return;
-    };
-    let Profile { states, edges, marks, deterministic, complete, strength, components } = facts;
-    let yes = |fact: bool, word: &'static str| if fact { word } else { "" };
-    let _ = writeln!(
-        text,
-        "{name:<12}{states} states, {edges} edges, {marks} marks, {} components, {}{}{}",
-        components.len(),
-        strength.name(),
-        yes(deterministic, ", deterministic"),
-        yes(complete, ", complete"),
-    );
+    let many = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let size = [many(automaton.states.len(), "state"), many(automaton.edge_count(), "edge")];
+    let _ = write!(text, "{name:<12}{}", size.join(", "));
+    if let Some(Profile { marks, deterministic, complete, strength, components, .. }) = profile(automaton) {
+        let yes = |fact: bool, word: &'static str| if fact { word } else { "" };
+        let _ = write!(
+            text,
+            ", {}, {}, {}{}{}",
+            many(marks as usize, "mark"),
+            many(components.len(), "component"),
+            strength.name(),
+            yes(deterministic, ", deterministic"),
+            yes(complete, ", complete"),
+        );
+    }
+    text.push('\n');
 }
