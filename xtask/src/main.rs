@@ -2,6 +2,7 @@
 
 mod bench;
 mod corpus;
+mod emit_c;
 mod sabotage;
 mod widths;
 
@@ -22,6 +23,8 @@ enum Task {
     Bench(bench::Part),
     /// Explore published models and compare with their published figures.
     Corpus(corpus::Arguments),
+    /// Print a model as C.
+    EmitC(emit_c::Arguments),
     /// Build with one deliberate defect at a time; each must turn tests red.
     Sabotage(sabotage::Arguments),
     /// Compare the inferred widths of records with what runs really use.
@@ -31,6 +34,7 @@ enum Task {
 fn main() -> anyhow::Result<std::process::ExitCode> {
     match Arguments::parse().task {
         Task::Bench(part) => bench::run(&part),
+        Task::EmitC(arguments) => emit_c::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),
         Task::Widths(arguments) => widths::run(&arguments),

@@ -18,29 +18,25 @@ use fathom_model::program::{Action, Assignment, Composition, Program, Statement,
 use fathom_model::span::Span;
 use fathom_model::steps::Labels;
 
-/// What every translation unit starts with.
-pub const PRELUDE: &str = include_str!("emit_c/prelude.h");
-
-/// A `main` that answers requests on standard input; see the file.
-pub const SERVER: &str = include_str!("emit_c/server.c");
-
-/// The functions of an asynchronous program, numbered so that many fit into one translation unit.
+/// A whole translation unit that answers requests about asynchronous programs, by their numbers here, on standard input; `server.c` says how.
 ///
 /// # Panics
-/// If the program is synchronous.
-pub fn functions(program: &Program, layout: &Layout, number: usize) -> String {
-    assert_eq!(program.composition, Composition::Asynchronous, "joint steps are not printed");
-    let mut printer = Printer { program, layout, text: String::new(), names: 0 };
-    printer.expand(number);
-    printer.label(number);
-    printer.text
-}
-
-/// The tables that [`SERVER`] finds programs by.
-pub fn tables(words: &[usize]) -> String {
-    let row = |(number, words): (usize, &usize)| format!("  {{{words}, expand_{number}, label_{number}}},\n");
-    let rows: String = words.iter().enumerate().map(row).collect();
-    format!("static const struct program programs[] = {{\n{rows}}};\n")
+/// If one of the programs is synchronous.
+pub fn unit(programs: &[(&Program, &Layout)]) -> String {
+    let mut text = include_str!("emit_c/prelude.h").to_owned();
+    for (number, (program, layout)) in programs.iter().enumerate() {
+        assert_eq!(program.composition, Composition::Asynchronous, "joint steps are not printed");
+        let mut printer = Printer { program, layout, text, names: 0 };
+        printer.expand(number);
+        printer.label(number);
+        text = printer.text;
+    }
+    text.push_str("static const struct program programs[] = {\n");
+    for (number, (_, layout)) in programs.iter().enumerate() {
+        text.push_str(&format!("  {{{}, expand_{number}, label_{number}}},\n", layout.words()));
+    }
+    text.push_str("};\n");
+    text + include_str!("emit_c/server.c")
 }
 
 struct Printer<'a> {

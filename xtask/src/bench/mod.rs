@@ -6,7 +6,7 @@ mod disk;
 mod disk_structures;
 mod records;
 mod sets;
-mod successors;
+pub(crate) mod successors;
 
 use std::process::ExitCode;
 

@@ -38,9 +38,6 @@ pub(crate) struct Arguments {
     /// Leave gcc out.
     #[arg(long)]
     without_gcc: bool,
-    /// Where to leave the C text of the last model.
-    #[arg(long)]
-    keep_c: Option<PathBuf>,
     /// The models; without any, some of our own and of ../shared/beem/models.
     models: Vec<PathBuf>,
 }
@@ -99,7 +96,7 @@ fn measure(arguments: &Arguments, path: &Path) -> anyhow::Result<Option<f64>> {
     let work = tempfile::tempdir()?;
     let mut gcc = match arguments.without_gcc {
         true => None,
-        false => Some(Gcc::start(&compiled, work.path(), arguments.keep_c.as_deref())?),
+        false => Some(Gcc::start(&compiled, work.path())?),
     };
     // About a tenth of a second each.
     let repeats = (2_000_000 / successors.max(1)).clamp(1, 10_000);
@@ -129,7 +126,8 @@ fn measure(arguments: &Arguments, path: &Path) -> anyhow::Result<Option<f64>> {
     Ok(median(&ratio))
 }
 
-fn read(path: &Path) -> anyhow::Result<Program> {
+/// Reads a DVE model.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Program> {
     let name = path.display().to_string();
     let source = SourceText::from_bytes(&name, std::fs::read(path)?)
         .map_err(|problems| anyhow!("{} problems in the text", problems.error_count()))?;
@@ -190,20 +188,10 @@ fn expand_all(
 struct Gcc(Child);
 
 impl Gcc {
-    fn start(system: &Compiled, folder: &Path, keep: Option<&Path>) -> anyhow::Result<Gcc> {
-        let layout = system.layout();
-        let source = [
-            emit_c::PRELUDE,
-            &emit_c::functions(system.program(), layout, 0),
-            &emit_c::tables(&[layout.words()]),
-            emit_c::SERVER,
-        ]
-        .concat();
+    fn start(system: &Compiled, folder: &Path) -> anyhow::Result<Gcc> {
+        let source = emit_c::unit(&[(system.program(), system.layout())]);
         let (text, binary) = (folder.join("model.c"), folder.join("model"));
         std::fs::write(&text, &source)?;
-        if let Some(keep) = keep {
-            std::fs::write(keep, &source)?;
-        }
         let made = Command::new("gcc").args(["-O2", "-w", "-o"]).arg(&binary).arg(&text).status()?;
         ensure!(made.success(), "gcc failed");
         Ok(Gcc(Command::new(binary).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?))

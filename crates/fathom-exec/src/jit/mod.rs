@@ -13,6 +13,8 @@
 //! | `condition` | which way does a condition go? |
 //! | `expression` | how is a value computed, and when does that fault? |
 //! | `view` | what are the words of the record that a body leads to? |
+//! | `scattered` | where is an element of an array that lies in several words? |
+//! | `estimate` | what is known of an expression before it is computed? |
 //! | `interval` | which values can an expression have? |
 //! | `emitter` | what does every piece of code share? |
 //! | `runtime` | where does compiled code touch memory, and why may it? |
@@ -23,6 +25,7 @@ mod action;
 mod choice;
 mod condition;
 mod emitter;
+mod estimate;
 mod expression;
 #[cfg(test)]
 mod hostile;
@@ -30,6 +33,7 @@ mod interval;
 mod lower;
 mod plan;
 mod runtime;
+mod scattered;
 mod view;
 
 use cranelift_codegen::ir::{AbiParam, types};

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use fathom_exec::jit::Compiled;
 use fathom_model::expression::FaultKind;
-use fathom_model::layout::{Declared, Layout, Possible};
+use fathom_model::layout::{Declared, Possible};
 use fathom_model::program::{Composition, Program};
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::span::Span;
@@ -165,15 +165,9 @@ fn gcc_takes_the_same_steps() {
     for unit in 0..programs.div_ceil(PROGRAMS_PER_UNIT) {
         let systems = systems(seed, PROGRAMS_PER_UNIT);
         seed = systems.last().unwrap().0 + 1;
-        let layouts: Vec<&Layout> = systems.iter().map(|(_, system)| system.layout()).collect();
-        let words: Vec<usize> = layouts.iter().map(|layout| layout.words()).collect();
-        let mut source = emit_c::PRELUDE.to_owned();
-        for (number, (_, system)) in systems.iter().enumerate() {
-            source += &emit_c::functions(system.program(), layouts[number], number);
-        }
-        source += &emit_c::tables(&words);
-        source += emit_c::SERVER;
-        let mut server = Server::start(&source, folder.path(), unit);
+        let programs: Vec<_> =
+            systems.iter().map(|(_, system)| (system.program(), system.layout())).collect();
+        let mut server = Server::start(&emit_c::unit(&programs), folder.path(), unit);
         for (number, (seed, system)) in systems.iter().enumerate() {
             steps += compare(&mut server, number, system, &format!("seed {seed}"));
         }

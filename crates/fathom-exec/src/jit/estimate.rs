@@ -1,0 +1,88 @@
+//! What is known of an expression before it is computed? The interval it lies in, and whether computing it may fault.
+
+use fathom_model::expression::{Expression, ExpressionKind};
+use fathom_model::program::VariableId;
+
+use super::emitter::Emitter;
+use super::interval::{self, Estimate, Interval};
+
+impl Emitter<'_, '_> {
+    /// What is known of an expression before it is computed. Compiles nothing.
+    pub(super) fn estimate(&mut self, expression: &Expression) -> Estimate {
+        let overflow = self.program.overflow;
+        if let Some((variable, element)) = self.place_of(expression) {
+            return Estimate { interval: self.place_interval(variable, element), faults: false };
+        }
+        match &expression.kind {
+            ExpressionKind::Constant(value) => {
+                Estimate { interval: Interval::exactly(*value), faults: false }
+            }
+            ExpressionKind::Read(variable) => {
+                Estimate { interval: self.place_interval(*variable, 0), faults: false }
+            }
+            ExpressionKind::Element(variable, index) => {
+                let index = self.estimate(index);
+                let field = self.field(*variable);
+                let inside = Interval { low: 0, high: i64::from(field.elements) - 1 };
+                let faults = index.faults || !index.interval.within(inside);
+                Estimate { interval: Interval::of(field.domain), faults }
+            }
+            ExpressionKind::Unary(operator, operand) => {
+                let operand = self.estimate(operand);
+                let result = interval::unary(overflow, *operator, operand.interval);
+                Estimate { faults: operand.faults || result.faults, ..result }
+            }
+            ExpressionKind::Binary(operator, left, right) => {
+                let (left, right) = (self.estimate(left), self.estimate(right));
+                let result = interval::binary(overflow, *operator, left.interval, right.interval);
+                Estimate { faults: left.faults || right.faults || result.faults, ..result }
+            }
+            ExpressionKind::All(operands) => self.estimate_logical(operands, true),
+            ExpressionKind::Any(operands) => self.estimate_logical(operands, false),
+            ExpressionKind::Conditional(operands) => {
+                let [condition, then, otherwise] = &**operands;
+                let condition = self.estimate(condition);
+                let (then, otherwise) = (self.estimate(then), self.estimate(otherwise));
+                let faults = condition.faults || then.faults || otherwise.faults;
+                Estimate { interval: then.interval.union(otherwise.interval), faults }
+            }
+            ExpressionKind::Convert(domain, operand) => {
+                let operand = self.estimate(operand);
+                let result = interval::convert(overflow, *domain, operand.interval);
+                Estimate { faults: operand.faults || result.faults, ..result }
+            }
+        }
+    }
+
+    /// A conjunction, or a disjunction, ends at the first operand that decides it; what comes later knows what the earlier ones were.
+    fn estimate_logical(&mut self, operands: &[Expression], all: bool) -> Estimate {
+        let facts = self.fact_count();
+        let mut faults = false;
+        let mut undecided = false;
+        for operand in operands {
+            let estimate = self.estimate(operand);
+            faults |= estimate.faults;
+            match estimate.interval.truth() {
+                Some(truth) if truth == all => {}
+                Some(truth) => {
+                    self.forget_to(facts);
+                    let interval = Interval::exactly(i64::from(truth));
+                    return Estimate { interval, faults };
+                }
+                None => undecided = true,
+            }
+            self.learn(operand, all);
+        }
+        self.forget_to(facts);
+        let interval = if undecided { Interval::TRUTH } else { Interval::exactly(i64::from(all)) };
+        Estimate { interval, faults }
+    }
+
+    fn place_interval(&self, variable: VariableId, element: u32) -> Interval {
+        match self.view.written(variable, element) {
+            Some(operand) => operand.interval,
+            None if self.view.touches(variable) => Interval::of(self.field(variable).domain),
+            None => self.source_interval(variable, element),
+        }
+    }
+}
