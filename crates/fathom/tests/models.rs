@@ -1,5 +1,5 @@
-//! Every model in `models/` is what it says about itself: counts, verdicts and shortest lengths, for every engine and one and two threads, with
-//! the same traces; and the judge agrees.
+//! Every model in `models/` is what it says about itself: counts, verdicts and shortest lengths, for every engine, interpreted and compiled, with one
+//! and two threads, and the same traces; and the judge agrees.
 //!
 //! The largest models are run once, without the judge; `FATHOM_LONG=1` runs everything on them, too.
 
@@ -31,14 +31,16 @@ fn every_model_is_what_it_says() {
         let model = Model::read(&path, &options).unwrap_or_else(|error| panic!("{error}"));
         eprintln!("{} ({} states)", path.display(), expected.states);
         if expected.states > SMALL && !long {
-            compare(&path, &model, &expected, LayerEngine::Ram, 2);
+            compare(&path, &model, &expected, LayerEngine::Ram, true, 2);
             continue;
         }
         judge(&path, &model, &expected);
         let mut traces = Vec::new();
-        for engine in [LayerEngine::Ram, LayerEngine::Positions] {
+        for (engine, jit) in
+            [(LayerEngine::Ram, false), (LayerEngine::Ram, true), (LayerEngine::Positions, false)]
+        {
             for threads in [1, 2] {
-                let checked = compare(&path, &model, &expected, engine, threads);
+                let checked = compare(&path, &model, &expected, engine, jit, threads);
                 traces.push(checked.answers.into_iter().map(|answer| answer.trace).collect::<Vec<_>>());
             }
         }
@@ -52,14 +54,15 @@ fn compare(
     model: &Model,
     expected: &Expectations,
     engine: LayerEngine,
+    jit: bool,
     threads: usize,
 ) -> Checked {
     let plan = plan(model, expected);
-    let resources = Resources { threads, ..Resources::of_this_machine() };
+    let resources = Resources { threads, jit, ..Resources::of_this_machine() };
     let checked = check(model, &plan, engine, Stop::Never, &resources, &Watcher::silent(None))
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let counts = &checked.exploration.counts;
-    let context = format!("{} with {} and {threads} threads", path.display(), engine.name());
+    let context = format!("{} with {}, {threads} threads, compiled: {jit}", path.display(), engine.name());
     assert_eq!(counts.states, Some(expected.states), "states of {context}");
     assert_eq!(counts.edges, expected.transitions, "transitions of {context}");
     assert_eq!(counts.layers.len() as u64 - 1, expected.depth, "depth of {context}");
