@@ -40,7 +40,12 @@ pub fn run(arguments: &TranslateArguments) -> anyhow::Result<Exit> {
             return Ok(Exit::GaveUp);
         }
     };
-    super::print(&all.iter().map(|made| printed(arguments, made)).collect::<String>())?;
+    let process = |index: usize| match all.len() {
+        1 => "LTL_property".to_owned(),
+        _ => format!("LTL_property_{}", index + 1),
+    };
+    let texts = all.iter().enumerate().map(|(index, made)| printed(arguments, made, &process(index)));
+    super::print(&texts.collect::<String>())?;
     if arguments.stats {
         eprint!("{}", all.iter().map(statistics).collect::<String>());
     }
@@ -125,7 +130,8 @@ fn read_text(path: &Path) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn printed(arguments: &TranslateArguments, made: &Made) -> String {
+/// The form asked for; `process` is the name of a property process.
+fn printed(arguments: &TranslateArguments, made: &Made, process: &str) -> String {
     let Made { translation, atoms, title, .. } = made;
     let title = title.as_deref();
     let automaton = if arguments.generalised { &translation.generalised } else { &translation.buchi };
@@ -135,7 +141,7 @@ fn printed(arguments: &TranslateArguments, made: &Made) -> String {
     let special = if arguments.never {
         print::never_claim(&translation.buchi, atoms, title)
     } else if arguments.dve {
-        print::dve_process(&translation.buchi, atoms, "LTL_property")
+        print::dve_process(&translation.buchi, atoms, process)
     } else {
         None
     };
