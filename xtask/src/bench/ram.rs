@@ -37,7 +37,9 @@ struct Taken {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     ensure!(arguments.fathom.exists(), "{} is not there: cargo build --release", arguments.fathom.display());
-    println!("| system | contestant | states | CPU s | wall s | ns CPU per transition | MB | bytes per state |");
+    println!(
+        "| system | contestant | states | CPU s | wall s | ns CPU per transition | MB | bytes per state |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     let work = tempfile::tempdir()?;
     for name in TWINS {
@@ -111,7 +113,11 @@ fn build_pan(work: &Path, name: &str) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(&folder)?;
     let source = std::fs::canonicalize(format!("models/promela/{name}.pml"))?;
     succeed(Command::new("spin").arg("-a").arg(source).current_dir(&folder))?;
-    succeed(Command::new("gcc").args(["-O2", "-w", "-DNOREDUCE", "-DSAFETY", "-o", "pan", "pan.c"]).current_dir(&folder))?;
+    succeed(
+        Command::new("gcc")
+            .args(["-O2", "-w", "-DNOREDUCE", "-DSAFETY", "-o", "pan", "pan.c"])
+            .current_dir(&folder),
+    )?;
     Ok(folder.join("pan"))
 }
 
@@ -125,24 +131,50 @@ fn succeed(command: &mut Command) -> anyhow::Result<()> {
 fn run_pan(pan: &Path) -> anyhow::Result<Taken> {
     let (text, cpu, wall) = timed(&[&pan.to_string_lossy(), "-m10000000", "-w24", "-E"])?;
     let number = |words: &str| -> anyhow::Result<f64> {
-        let line = text.lines().find(|line| line.contains(words)).with_context(|| format!("no \"{words}\" from SPIN"))?;
+        let line = text
+            .lines()
+            .find(|line| line.contains(words))
+            .with_context(|| format!("no \"{words}\" from SPIN"))?;
         line.split_whitespace().next().and_then(|word| word.parse().ok()).with_context(|| line.to_owned())
     };
     let memory = number("total actual memory usage")? * 1e6;
-    Ok(Taken { cpu, wall, memory, states: number("states, stored")?, transitions: number("transitions (= stored")? })
+    Ok(Taken {
+        cpu,
+        wall,
+        memory,
+        states: number("states, stored")?,
+        transitions: number("transitions (= stored")?,
+    })
 }
 
 fn run_fathom(fathom: &Path, model: &Path, threads: usize) -> anyhow::Result<Taken> {
     let threads = threads.to_string();
     let program = fathom.to_string_lossy();
-    let (text, cpu, wall) =
-        timed(&[&program, "explore", &model.to_string_lossy(), "--threads", &threads, "--quiet", "--json", "-"])?;
+    let (text, cpu, wall) = timed(&[
+        &program,
+        "explore",
+        &model.to_string_lossy(),
+        "--engine",
+        "ram",
+        "--threads",
+        &threads,
+        "--quiet",
+        "--json",
+        "-",
+    ])?;
     let number = |key: &str| -> anyhow::Result<f64> {
-        let (_, rest) = text.rsplit_once(&format!("\"{key}\":")).with_context(|| format!("no {key} in the report"))?;
+        let (_, rest) =
+            text.split_once(&format!("\"{key}\":")).with_context(|| format!("no {key} in the report"))?;
         let digits: String = rest.trim_start().chars().take_while(|it| it.is_ascii_digit()).collect();
         digits.parse().with_context(|| format!("{key} is not a number"))
     };
-    Ok(Taken { cpu, wall, memory: number("peak")?, states: number("states")?, transitions: number("transitions")? })
+    Ok(Taken {
+        cpu,
+        wall,
+        memory: number("peak")?,
+        states: number("states")?,
+        transitions: number("transitions")?,
+    })
 }
 
 /// Runs a command; gives what it printed, its processor time and its wall time in seconds.
