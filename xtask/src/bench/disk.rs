@@ -22,14 +22,23 @@ pub(crate) struct Arguments {
     /// Size of the file for the device, in MiB.
     #[arg(long, default_value_t = 512)]
     mebibytes: usize,
-    /// Only codecs.
+    /// Only what needs state sets: codecs and tables.
     #[arg(long)]
     only_codecs: bool,
+    /// Only tables on state sets.
+    #[arg(long)]
+    only_tables: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &arguments.records {
-        state_sets(folder)?;
+        if !arguments.only_tables {
+            state_sets(folder)?;
+        }
+        disk_structures::state_sets(folder)?;
+    }
+    if arguments.only_tables {
+        return Ok(ExitCode::SUCCESS);
     }
     if !arguments.only_codecs {
         sets::sorting(arguments.keys)?;

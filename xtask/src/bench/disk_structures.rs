@@ -1,5 +1,8 @@
 //! What do table, window, filters and perfect hash cost per key, side by side with what std has?
 
+#[cfg(feature = "rivals")]
+mod rival;
+
 use std::collections::HashSet;
 
 use fathom_disk::budget::Budget;
@@ -10,6 +13,7 @@ use fathom_disk::storage::Volume;
 use fathom_disk::table::Table;
 use fathom_disk::window::Window;
 
+use super::records::RecordSet;
 use super::{Random, Timing, time};
 
 /// Keys handed over at once, as an engine does.
@@ -20,7 +24,12 @@ const WIDTHS: [u32; 6] = [30, 50, 64, 72, 100, 120];
 pub(crate) fn measure(count: usize) -> anyhow::Result<()> {
     tables(count)?;
     filters(count)?;
-    perfect_hashes(count)
+    perfect_hashes(count)?;
+    #[cfg(feature = "rivals")]
+    rival::measure(count)?;
+    #[cfg(not(feature = "rivals"))]
+    println!("Beside ptr_hash: not measured; it needs `--features rivals`.\n");
+    Ok(())
 }
 
 /// Distinct keys in random order: eight fields spread over the width, as in records of real models.
@@ -47,36 +56,59 @@ fn scattered_keys(count: usize, bits: u32) -> Vec<u64> {
     keys
 }
 
-fn tables(count: usize) -> anyhow::Result<()> {
-    println!("### Exact table, {count} keys, batches of {BATCH}: processor ns per key, bytes per key\n");
-    println!(
-        "| bits | insert new | insert known | bytes | peak | HashSet insert | known | its bytes | window of a tenth |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|");
-    for bits in WIDTHS {
-        let keys = scattered_keys(count, bits);
-        let words = bits.div_ceil(64) as usize;
-        let budget = Budget::unlimited();
-        let mut table = None;
-        let mut new = Vec::with_capacity(BATCH);
-        let fresh = time(count as u64, || {
-            table = None;
-            let mut filled = Table::new(bits, &budget).expect("an unlimited budget");
-            insert_all(&mut filled, &keys, words, &mut new);
-            table = Some(filled);
-        });
-        let mut table = table.expect("the work was done");
-        anyhow::ensure!(table.len() == count, "{bits} bits: {} of {count} keys", table.len());
-        let known = time(count as u64, || insert_all(&mut table, &keys, words, &mut new));
-        let bytes = table.bytes() as f64 / count as f64;
-        let peak = budget.peak() as f64 / count as f64;
-        let (std_fresh, std_known, std_bytes) = standard(&keys, words);
-        let window = window(&keys, bits, count / 10)?;
-        println!(
-            "| {bits} | {fresh} | {known} | {bytes:.2} | {peak:.2} | {std_fresh} | {std_known} | {std_bytes:.1} | {window} |"
-        );
+/// Prints what the recorded state sets of a folder cost in tables, in the order found and at their full size.
+pub(crate) fn state_sets(folder: &std::path::Path) -> anyhow::Result<()> {
+    println!("\n### Exact table on state sets, batches of {BATCH}: processor ns per key, bytes per key\n");
+    table_head("model | states | ");
+    for path in RecordSet::read_all(folder)? {
+        let set = RecordSet::read(&path)?;
+        let count = set.records.len() / set.words;
+        table_row(&format!("{} | {count} | ", set.name), &set.records, set.bits)?;
     }
     println!();
+    Ok(())
+}
+
+fn tables(count: usize) -> anyhow::Result<()> {
+    println!("### Exact table, {count} keys, batches of {BATCH}: processor ns per key, bytes per key\n");
+    table_head("");
+    for bits in WIDTHS {
+        table_row("", &scattered_keys(count, bits), bits)?;
+    }
+    println!();
+    Ok(())
+}
+
+fn table_head(first: &str) {
+    println!(
+        "| {first}bits | insert new | insert known | bytes | peak | HashSet insert | known | its bytes | window of a tenth |"
+    );
+    println!("|{}---|---|---|---|---|---|---|---|---|", "---|".repeat(first.matches('|').count()));
+}
+
+fn table_row(first: &str, keys: &[u64], bits: u32) -> anyhow::Result<()> {
+    let words = bits.div_ceil(64) as usize;
+    let count = keys.len() / words;
+    let budget = Budget::unlimited();
+    let mut table = None;
+    let mut new = Vec::with_capacity(BATCH);
+    let fresh = time(count as u64, || {
+        table = None;
+        let mut filled = Table::new(bits, &budget).expect("an unlimited budget");
+        insert_all(&mut filled, keys, words, &mut new);
+        table = Some(filled);
+    });
+    let mut table = table.expect("the work was done");
+    anyhow::ensure!(table.len() == count, "{bits} bits: {} of {count} keys", table.len());
+    let known = time(count as u64, || insert_all(&mut table, keys, words, &mut new));
+    let bytes = table.bytes() as f64 / count as f64;
+    let peak = budget.peak() as f64 / count as f64;
+    drop(table);
+    let (std_fresh, std_known, std_bytes) = standard(keys, words);
+    let window = window(keys, bits, count / 10)?;
+    println!(
+        "| {first}{bits} | {fresh} | {known} | {bytes:.2} | {peak:.2} | {std_fresh} | {std_known} | {std_bytes:.1} | {window} |"
+    );
     Ok(())
 }
 
@@ -89,10 +121,13 @@ fn insert_all(table: &mut Table, keys: &[u64], words: usize, new: &mut Vec<u32>)
 
 /// The standard set with its own hasher: times for new and known keys, and an estimate of bytes per key.
 fn standard(keys: &[u64], words: usize) -> (Timing, Timing, f64) {
-    if words == 1 {
-        standard_of(keys.len(), || keys.iter().copied())
-    } else {
-        standard_of(keys.len() / words, || keys.chunks_exact(words).map(|key| [key[0], key[1]]))
+    let count = keys.len() / words;
+    match words {
+        1 => standard_of(count, || keys.iter().copied()),
+        2 => standard_of(count, || keys.as_chunks::<2>().0.iter().copied()),
+        3 => standard_of(count, || keys.as_chunks::<3>().0.iter().copied()),
+        // Only a reference is held: its bytes do not count the key.
+        _ => standard_of(count, || keys.chunks_exact(words)),
     }
 }
 
