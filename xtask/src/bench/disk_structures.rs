@@ -233,7 +233,7 @@ fn perfect_hashes(count: usize) -> anyhow::Result<()> {
         let function = PerfectHash::open(&volume, "phf", words, &Budget::unlimited())?;
         let mut sum = 0u64;
         let single = time(count as u64, || {
-            sum = keys.chunks_exact(words).map(|key| function.index(key)).fold(0, u64::wrapping_add)
+            sum = keys.chunks_exact(words).map(|key| function.index(key)).fold(0, u64::wrapping_add);
         });
         let expected = (count as u64 - 1) * count as u64 / 2;
         anyhow::ensure!(sum == expected, "the numbers of {count} keys do not add up");

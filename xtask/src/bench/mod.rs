@@ -4,6 +4,7 @@ mod codecs;
 mod device;
 mod disk;
 mod disk_structures;
+mod ram;
 mod records;
 mod sets;
 pub(crate) mod successors;
@@ -15,6 +16,8 @@ use std::process::ExitCode;
 pub(crate) enum Part {
     /// Codecs on state sets, sorting, merging, the device, sets.
     Disk(disk::Arguments),
+    /// The RAM engine beside SPIN, and one thread beside two.
+    Ram(ram::Arguments),
     /// Explore models and keep their records for `bench disk --records`.
     Records(records::Arguments),
     /// Compiled successors beside the interpreter and gcc -O2.
@@ -24,6 +27,7 @@ pub(crate) enum Part {
 pub(crate) fn run(part: &Part) -> anyhow::Result<ExitCode> {
     match part {
         Part::Disk(arguments) => disk::run(arguments),
+        Part::Ram(arguments) => ram::run(arguments),
         Part::Records(arguments) => records::run(arguments),
         Part::Successors(arguments) => successors::run(arguments),
     }
