@@ -3,7 +3,7 @@
 //! ```text
 //! candidates --by shard--> table --new ones--> fresh, per thread --sorted, merged, coded--> layer
 //! ```
-//! The table knows which states were seen and nothing else. Closed layers are kept in [`crate::layers`]: the one being expanded is decoded from there block by block, and
+//! The table knows which states were seen and nothing else. Closed layers are kept in `crate::layers`: the one being expanded is decoded from there block by block, and
 //! so are all of them when a path is looked for. Layers are sorted, so neighbours are alike and expand faster.
 //!
 //! Memory: what [`fathom_disk::table`] says per state, 1 to 2.5 bytes per state for the layers, and the records of one layer while it is made. All of it is charged.
