@@ -8,9 +8,27 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A model with millions of states: nobody waits for its end here.
-fn large_model() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../models/torus_3d.dve")
+/// A model with more states than any machine gets to, 2^64, whatever its speed. The folder goes when it is dropped.
+struct Endless {
+    folder: tempfile::TempDir,
+}
+
+impl Endless {
+    fn new() -> Endless {
+        let endless = Endless { folder: tempfile::tempdir().expect("there is room for a file") };
+        let step = |number| format!("s -> s {{ effect a[{number}] = (a[{number}] + 1) % 256; }}");
+        let steps: Vec<String> = (0..8).map(step).collect();
+        let text = format!(
+            "byte a[8];\nprocess P {{ state s; init s; trans {}; }}\nsystem async;\n",
+            steps.join(", ")
+        );
+        std::fs::write(endless.path(), text).expect("there is room for a file");
+        endless
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("endless.dve")
+    }
 }
 
 fn fathom() -> Command {
@@ -25,9 +43,10 @@ fn a_terminal_shows_a_line_that_is_rewritten_and_taken_away() {
         );
         return;
     };
+    let model = Endless::new();
     let mut child = fathom()
         .args(["explore", "--time-limit", "1500ms"])
-        .arg(large_model())
+        .arg(model.path())
         .stdout(Stdio::null())
         .stderr(terminal)
         .spawn()
@@ -49,10 +68,11 @@ fn a_terminal_shows_a_line_that_is_rewritten_and_taken_away() {
 
 #[test]
 fn signals_stop_a_run_and_it_tells_what_it_knows() {
+    let model = Endless::new();
     for signal in [Signal::INT, Signal::TERM] {
         let mut child = fathom()
             .args(["explore", "--json", "-", "--progress", "json", "--threads", "1"])
-            .arg(large_model())
+            .arg(model.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -72,10 +92,11 @@ fn signals_stop_a_run_and_it_tells_what_it_knows() {
 
 #[test]
 fn a_time_limit_ends_a_run() {
+    let model = Endless::new();
     let began = Instant::now();
     let output = fathom()
         .args(["check", "--time-limit", "300ms", "--invariant", "1", "--quiet"])
-        .arg(large_model())
+        .arg(model.path())
         .output()
         .expect("the binary runs");
     assert_eq!(output.status.code(), Some(3));
