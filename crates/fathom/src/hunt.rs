@@ -61,11 +61,11 @@ pub fn check_bitstate(
         _ => Limit::Lossy,
     };
     if bits.fill() > FILL_GOOD {
-        watcher.meter().say("most bits are set, so the estimate is too high: give more --ram");
+        watcher.meter().say("most bits are set, so how much was missed cannot be estimated: give more --ram");
     }
     let usage = Usage { threads: 1, ..Usage::of(resources, &budget, elapsed) };
     let counts = Counts {
-        states_estimate: (limit == Limit::Lossy && outcome.cut == 0)
+        states_estimate: (limit == Limit::Lossy && outcome.cut == 0 && bits.fill() <= FILL_GOOD)
             .then(|| bits.estimate(outcome.transitions)),
         known: outcome.visits,
         visits: outcome.visits,

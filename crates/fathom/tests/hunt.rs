@@ -97,3 +97,14 @@ fn bits_find_violations_and_prove_nothing() {
     assert_eq!(holds.exploration.counts.states, None);
     assert_eq!(holds.exploration.counts.states_estimate, Some(1621));
 }
+
+#[test]
+fn bits_that_are_nearly_all_set_estimate_nothing() {
+    let model = model("hypercube");
+    // About as many bits as states.
+    let resources = Resources { data_budget: Some(128 << 10), ..Resources::of_this_machine() };
+    let checked = check_bitstate(&model, &plan(&model, "1"), Stop::Never, &resources, &Watcher::silent(None));
+    let checked = checked.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(checked.verdict(), Verdict::Unknown);
+    assert_eq!(checked.exploration.counts.states_estimate, None);
+}
