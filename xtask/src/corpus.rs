@@ -155,7 +155,7 @@ fn explore(
 
 fn differences(published: &Published, outcome: &Outcome) -> Vec<String> {
     assert_eq!(outcome.ending, Ending::Complete, "nothing stops a run of the corpus");
-    let states: u64 = outcome.layers.iter().sum();
+    let states = outcome.layers.sum();
     let depth = outcome.layers.len() as u64 - 1;
     [
         ("states", published.states, states),

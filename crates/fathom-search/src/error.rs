@@ -21,4 +21,7 @@ pub enum SearchError {
         /// How many it holds.
         limit: u64,
     },
+    /// The boundary to go on from is not one of this system and these settings.
+    #[error("the run cannot be taken up: what it says of its last boundary makes no sense")]
+    Boundary,
 }

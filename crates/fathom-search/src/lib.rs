@@ -17,6 +17,7 @@
 //! | [`constrained`] | what is left of a system if only some states count? |
 //! | [`error`] | what can go wrong with the machine? |
 
+mod bytes;
 pub mod constrained;
 pub mod depth_first;
 pub mod engines;

@@ -184,14 +184,14 @@ impl Counts {
     /// The numbers of a breadth-first search.
     pub(crate) fn of(outcome: &Outcome) -> Counts {
         let complete = outcome.ending == Ending::Complete;
-        let known = outcome.layers.iter().sum();
+        let known = outcome.layers.sum();
         Counts {
             states: complete.then_some(known),
             states_estimate: None,
             known,
             visits: outcome.expanded,
             edges: outcome.transitions,
-            layers: outcome.layers.clone(),
+            layers: outcome.layers.iter().collect(),
             locality: outcome.locality.filter(|_| complete),
             deadlocks: Some(outcome.deadlocks),
             faults: outcome.faults + outcome.label_faults,

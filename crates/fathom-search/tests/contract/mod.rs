@@ -79,7 +79,7 @@ pub(crate) fn check_against_judge<P: LayerPolicy>(
 }
 
 fn compare_counts(outcome: &Outcome, judge: &Explored) {
-    let layers: Vec<usize> = outcome.layers.iter().map(|states| *states as usize).collect();
+    let layers: Vec<usize> = outcome.layers.iter().map(|states| states as usize).collect();
     assert_eq!(layers, judge.layers);
     assert_eq!(outcome.expanded as usize, judge.states.len());
     assert_eq!(outcome.transitions as usize, judge.transitions());
