@@ -12,7 +12,7 @@
 
 use crate::budget::{Budget, BudgetError, Charge};
 use crate::hash::{hash_key, hash_word};
-use crate::prefetch::prefetch;
+use crate::intrinsics::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 

@@ -8,7 +8,7 @@ use super::{is_forgotten, stored};
 use crate::budget::{Budget, BudgetError, Charge};
 use crate::error::DiskError;
 use crate::hash::hash_key;
-use crate::prefetch::prefetch;
+use crate::intrinsics::prefetch;
 use crate::storage::File;
 
 const BLOOM_OWNER: &str = "bloom filter";

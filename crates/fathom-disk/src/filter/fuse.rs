@@ -76,7 +76,7 @@ impl Fuse {
     #[inline(always)]
     pub(super) fn prefetch(&self, hash: u64) {
         for position in self.shape.positions(self.shape.mix(hash)) {
-            crate::prefetch::prefetch(&self.fingerprints, position);
+            crate::intrinsics::prefetch(&self.fingerprints, position);
         }
     }
 

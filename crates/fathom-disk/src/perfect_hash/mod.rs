@@ -18,7 +18,7 @@ pub use build::PerfectHashBuilder;
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::hash::hash_key;
-use crate::prefetch::prefetch;
+use crate::intrinsics::prefetch;
 use crate::storage::{File, FileKind, Volume};
 use directory::Directory;
 

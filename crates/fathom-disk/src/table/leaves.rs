@@ -6,7 +6,7 @@
 
 use crate::budget::{Budget, BudgetError, Charge};
 use crate::hash::hash_key;
-use crate::prefetch::prefetch;
+use crate::intrinsics::prefetch;
 
 const LEAVES_OWNER: &str = "table leaves";
 const FIRST_CHUNK_LOG: u32 = 4;

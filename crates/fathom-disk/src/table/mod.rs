@@ -11,7 +11,6 @@
 //! look-up reads one line of 64 bytes for keys of up to about 75 bits, two neighbouring ones for wider ones.
 
 mod direct;
-mod lanes;
 mod layout;
 mod leaves;
 mod region;

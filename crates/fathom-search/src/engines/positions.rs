@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::hash::hash_key;
-use fathom_disk::prefetch::prefetch;
+use fathom_disk::intrinsics::prefetch;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
