@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::expression::{Expression, ExpressionKind, Overflow, UnaryOperator};
-use crate::program::{Action, Composition, Place, Program, Role, Statement, Variable};
+use crate::program::{Action, Command, Composition, Place, Program, Role, Statement, Variable, VariableId};
 
 impl Display for Program {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -21,7 +21,8 @@ impl Display for Program {
         }
         for (number, start) in self.starts.iter().enumerate() {
             writeln!(out, "start {number}{}", named(start.name.as_deref()))?;
-            self.write_body(out, &start.body)?;
+            self.write_arguments(out, &start.command, &start.arguments)?;
+            self.write_body(out, &start.command.body, 2)?;
         }
         for (number, action) in self.actions.iter().enumerate() {
             self.write_action(out, number, action)?;
@@ -46,7 +47,8 @@ impl Program {
     }
 
     fn write_variable(&self, out: &mut Formatter<'_>, variable: &Variable) -> fmt::Result {
-        write!(out, "  var {}", variable.name)?;
+        let word = if variable.role == Role::Temporary { "temporary" } else { "var" };
+        write!(out, "  {word} {}", variable.name)?;
         if let Some(length) = variable.length {
             write!(out, "[{length}]")?;
         }
@@ -62,7 +64,11 @@ impl Program {
         } else {
             write!(out, ": {}..{}", variable.domain.low, variable.domain.high)?;
         }
-        let initial: Vec<String> = variable.initial.iter().map(i64::to_string).collect();
+        let word = |value: &i64| match variable.undefined() {
+            Some(undefined) if undefined == *value => "undefined".to_owned(),
+            _ => value.to_string(),
+        };
+        let initial: Vec<String> = variable.initial.iter().map(word).collect();
         writeln!(out, " = {}", initial.join(", "))
     }
 
@@ -79,28 +85,108 @@ impl Program {
             write!(out, " over {}({})", exchange.channel, values.join(", "))?;
         }
         writeln!(out)?;
-        if let Some(guard) = &action.guard {
+        self.write_arguments(out, &action.command, &action.arguments)?;
+        if let Some(guard) = &action.command.guard {
             writeln!(out, "    when {}", self.show(guard))?;
         }
-        self.write_body(out, &action.body)
+        self.write_body(out, &action.command.body, 2)
     }
 
-    fn write_body(&self, out: &mut Formatter<'_>, body: &[Statement]) -> fmt::Result {
-        for statement in body {
-            match statement {
-                Statement::Move { process, to } => {
-                    let process = self.process(*process);
-                    writeln!(out, "    {} goes to {}", process.name, process.locations[*to as usize].name)?;
-                }
-                Statement::Assign(assignments) => {
-                    let places: Vec<String> =
-                        assignments.iter().map(|it| self.show_place(&it.place)).collect();
-                    let values: Vec<String> = assignments.iter().map(|it| self.show(&it.value)).collect();
-                    writeln!(out, "    {} := {}", places.join(", "), values.join(", "))?;
-                }
-            }
+    fn write_arguments(&self, out: &mut Formatter<'_>, command: &Command, arguments: &[i64]) -> fmt::Result {
+        for (parameter, argument) in command.parameters.iter().zip(arguments) {
+            writeln!(out, "    where {} = {argument}", self.variable(*parameter).name)?;
         }
         Ok(())
+    }
+
+    fn write_body(&self, out: &mut Formatter<'_>, body: &[Statement], depth: usize) -> fmt::Result {
+        body.iter().try_for_each(|statement| self.write_statement(out, statement, depth))
+    }
+
+    fn write_statement(&self, out: &mut Formatter<'_>, statement: &Statement, depth: usize) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        match statement {
+            Statement::If { arms, otherwise } => {
+                for (number, (condition, body)) in arms.iter().enumerate() {
+                    let word = if number == 0 { "if" } else { "else if" };
+                    writeln!(out, "{indent}{word} {}", self.show(condition))?;
+                    self.write_body(out, body, depth + 1)?;
+                }
+                if !otherwise.is_empty() {
+                    writeln!(out, "{indent}else")?;
+                }
+                self.write_body(out, otherwise, depth + 1)
+            }
+            Statement::While { condition, body, bound, .. } => {
+                writeln!(out, "{indent}while {} (at most {bound} times)", self.show(condition))?;
+                self.write_body(out, body, depth + 1)
+            }
+            Statement::For { counter, from, to, step, body } => {
+                let name = &self.variable(*counter).name;
+                writeln!(out, "{indent}for {name} from {from} to {to} by {step}")?;
+                self.write_body(out, body, depth + 1)
+            }
+            Statement::Block { locals, body } => {
+                writeln!(out, "{indent}block {}", self.names(locals))?;
+                self.write_body(out, body, depth + 1)
+            }
+            simple => writeln!(out, "{indent}{}", self.show_in_line(simple)),
+        }
+    }
+
+    /// A statement in one line.
+    fn show_in_line(&self, statement: &Statement) -> String {
+        match statement {
+            Statement::Move { process, to } => {
+                let process = self.process(*process);
+                format!("{} goes to {}", process.name, process.locations[*to as usize].name)
+            }
+            Statement::Assign(assignments) => {
+                let places: Vec<String> = assignments.iter().map(|it| self.show_place(&it.place)).collect();
+                let values: Vec<String> = assignments.iter().map(|it| self.show(&it.value)).collect();
+                format!("{} := {}", places.join(", "), values.join(", "))
+            }
+            Statement::Copy { to, from, count, .. } => {
+                format!("{} := copy of {} ({count})", self.show_place(to), self.show_place(from))
+            }
+            Statement::Fill { place, count, value, .. } => {
+                let value = value.as_ref().map_or("undefined".into(), |value| self.show(value));
+                format!("{} := all {value} ({count})", self.show_place(place))
+            }
+            Statement::Leave(depth) => format!("leave {depth}"),
+            Statement::Fail { kind, message, .. } => {
+                format!("fail: {}", message.as_deref().unwrap_or(kind.text()))
+            }
+            Statement::Assume(condition) => format!("assume {}", self.show(condition)),
+            Statement::If { arms, otherwise } => {
+                let arms: Vec<String> = arms
+                    .iter()
+                    .map(|(condition, body)| format!("if {} {}", self.show(condition), self.show_body(body)))
+                    .collect();
+                format!("{} else {}", arms.join(" else "), self.show_body(otherwise))
+            }
+            Statement::While { condition, body, bound, .. } => {
+                format!("while {} (at most {bound} times) {}", self.show(condition), self.show_body(body))
+            }
+            Statement::For { counter, from, to, step, body } => {
+                let name = &self.variable(*counter).name;
+                format!("for {name} from {from} to {to} by {step} {}", self.show_body(body))
+            }
+            Statement::Block { locals, body } => {
+                format!("block {} {}", self.names(locals), self.show_body(body))
+            }
+        }
+    }
+
+    /// A body in one line.
+    fn show_body(&self, body: &[Statement]) -> String {
+        let statements: Vec<String> = body.iter().map(|it| self.show_in_line(it)).collect();
+        format!("{{ {} }}", statements.join("; "))
+    }
+
+    fn names(&self, variables: &[VariableId]) -> String {
+        let names: Vec<&str> = variables.iter().map(|it| &*self.variable(*it).name).collect();
+        names.join(", ")
     }
 
     fn write_property(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -152,6 +238,16 @@ impl Display for Shown<'_> {
             }
             ExpressionKind::Convert(domain, operand) => {
                 write!(out, "({} as {}..{})", show(operand), domain.low, domain.high)
+            }
+            ExpressionKind::Checked(domain, kind, operand) => {
+                let (low, high) = (domain.low, domain.high);
+                write!(out, "({} in {low}..{high} or {})", show(operand), kind.text())
+            }
+            ExpressionKind::IsUndefined(place) => write!(out, "undefined({})", program.show_place(place)),
+            ExpressionKind::Compute(computation) => {
+                let (locals, body) =
+                    (program.names(&computation.locals), program.show_body(&computation.body));
+                write!(out, "(compute {locals} {body} {})", show(&computation.value))
             }
         }
     }

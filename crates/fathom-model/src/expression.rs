@@ -5,7 +5,7 @@
 //! which one, and where, is part of the semantics, so that every evaluator reports the same. Operands are evaluated from
 //! left to right, and evaluation ends at the first fault.
 
-use crate::program::VariableId;
+use crate::program::{Place, Statement, VariableId};
 use crate::span::Span;
 
 /// An expression and where it stands in the source.
@@ -22,10 +22,12 @@ pub struct Expression {
 pub enum ExpressionKind {
     /// A literal, or anything known before the run.
     Constant(i64),
-    /// The value of a scalar variable (a process's location is one).
+    /// The value of a scalar variable (a process's location is one); if it is undefined, [`FaultKind::Undefined`].
     Read(VariableId),
-    /// An element of an array variable; an index outside the array is [`FaultKind::Index`].
+    /// An element of an array variable; an index outside the array is [`FaultKind::Index`], an undefined element [`FaultKind::Undefined`].
     Element(VariableId, Box<Expression>),
+    /// 1 if the place of an optional variable is undefined, else 0; an index outside the array is [`FaultKind::Index`] at the place's span.
+    IsUndefined(Box<Place>),
     /// A unary operator.
     Unary(UnaryOperator, Box<Expression>),
     /// A binary operator that evaluates both operands.
@@ -39,6 +41,23 @@ pub enum ExpressionKind {
     /// The value, brought into a domain as an assignment to a variable of that domain would bring it:
     /// [`FaultKind::Range`] or wrapped around, by the program's overflow policy.
     Convert(Domain, Box<Expression>),
+    /// The value if it is in the domain, else this fault, whatever the overflow policy.
+    Checked(Domain, FaultKind, Box<Expression>),
+    /// What statements compute.
+    Compute(Box<Computation>),
+}
+
+/// Statements and then a value: calls of functions and quantifiers. The temporaries are in scope in the body and in the value, and
+/// have their initial values whenever the evaluation begins. The body assigns temporaries that were introduced inside this computation and nothing
+/// else, so that a computation is worth the same wherever it is evaluated in one state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Computation {
+    /// Temporaries, introduced here.
+    pub locals: Vec<VariableId>,
+    /// What is done.
+    pub body: Vec<Statement>,
+    /// What it is worth then.
+    pub value: Expression,
 }
 
 /// Operators of one operand.
@@ -124,9 +143,31 @@ pub enum FaultKind {
     Overflow,
     /// Two processes of a synchronous step wrote the same variable.
     DoubleWrite,
+    /// An undefined value was read.
+    Undefined,
+    /// The model's own error statement or assertion.
+    Failure,
+    /// A loop goes on for more rounds than it may.
+    Bound,
+    /// Calls are nested deeper than they may be.
+    Recursion,
 }
 
 impl FaultKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [FaultKind; 10] = [
+        FaultKind::Range,
+        FaultKind::Index,
+        FaultKind::Division,
+        FaultKind::Shift,
+        FaultKind::Overflow,
+        FaultKind::DoubleWrite,
+        FaultKind::Undefined,
+        FaultKind::Failure,
+        FaultKind::Bound,
+        FaultKind::Recursion,
+    ];
+
     /// The words for it, as in "value out of range".
     pub fn text(self) -> &'static str {
         match self {
@@ -136,6 +177,10 @@ impl FaultKind {
             FaultKind::Shift => "shift out of range",
             FaultKind::Overflow => "arithmetic overflow",
             FaultKind::DoubleWrite => "variable written twice in one step",
+            FaultKind::Undefined => "undefined value read",
+            FaultKind::Failure => "error statement reached",
+            FaultKind::Bound => "loop over its bound",
+            FaultKind::Recursion => "recursion too deep",
         }
     }
 }
@@ -206,6 +251,21 @@ impl Expression {
         Expression { kind: ExpressionKind::Binary(operator, Box::new(left), Box::new(right)), span }
     }
 
+    /// The value, which must be in a domain.
+    pub fn checked(domain: Domain, kind: FaultKind, operand: Expression, span: Span) -> Expression {
+        Expression { kind: ExpressionKind::Checked(domain, kind, Box::new(operand)), span }
+    }
+
+    /// What statements compute.
+    pub fn compute(
+        locals: Vec<VariableId>,
+        body: Vec<Statement>,
+        value: Expression,
+        span: Span,
+    ) -> Expression {
+        Expression { kind: ExpressionKind::Compute(Box::new(Computation { locals, body, value })), span }
+    }
+
     /// The conjunction of what is given; one operand stands for itself.
     pub fn all(mut operands: Vec<Expression>, span: Span) -> Expression {
         match operands.len() {
@@ -214,13 +274,19 @@ impl Expression {
         }
     }
 
-    /// Calls `visit` on the operands, in evaluation order.
-    pub fn for_each_operand(&self, visit: &mut dyn FnMut(&Expression)) {
+    /// Calls `visit` on the operands, in evaluation order; those of a computation are all expressions of its statements, then its value.
+    pub fn for_each_operand<'a>(&'a self, visit: &mut dyn FnMut(&'a Expression)) {
         match &self.kind {
             ExpressionKind::Constant(_) | ExpressionKind::Read(_) => {}
+            ExpressionKind::IsUndefined(place) => place.index.iter().for_each(visit),
+            ExpressionKind::Compute(computation) => {
+                Statement::for_each(&computation.body, &mut |statement| statement.for_each_expression(visit));
+                visit(&computation.value);
+            }
             ExpressionKind::Element(_, operand)
             | ExpressionKind::Unary(_, operand)
-            | ExpressionKind::Convert(_, operand) => visit(operand),
+            | ExpressionKind::Convert(_, operand)
+            | ExpressionKind::Checked(_, _, operand) => visit(operand),
             ExpressionKind::Binary(_, left, right) => {
                 visit(left);
                 visit(right);

@@ -10,7 +10,8 @@ use crate::shape::{Component, ComponentKind, Shape};
 
 /// Says which values a variable can ever hold.
 pub trait Possible {
-    /// An interval that holds every value the variable (each element of it) takes in any reachable state; inside the declared domain.
+    /// An interval that holds every value the variable (each element of it) takes in any reachable state, the one for being undefined too
+    /// if it ever is; inside [`Variable::stored`](crate::program::Variable::stored).
     fn values(&self, program: &Program, variable: VariableId) -> Domain;
 }
 
@@ -20,7 +21,7 @@ pub struct Declared;
 
 impl Possible for Declared {
     fn values(&self, program: &Program, variable: VariableId) -> Domain {
-        program.variable(variable).domain
+        program.variable(variable).stored()
     }
 }
 
@@ -29,7 +30,7 @@ impl Possible for Declared {
 pub struct Layout {
     /// How many bits a record has (at least 1).
     pub width_bits: u32,
-    /// One field per variable.
+    /// One field per variable; those of temporaries take no bits and are not to be read or written.
     pub fields: Vec<Field>,
 }
 
@@ -52,8 +53,9 @@ impl Layout {
         let mut fields: Vec<Field> = (0..program.variables.len() as u32)
             .map(|index| {
                 let domain = possible.values(program, VariableId(index));
-                let elements = program.variables[index as usize].elements();
-                Field { domain, element_bits: domain.bits(), elements, low: 0 }
+                let variable = &program.variables[index as usize];
+                let element_bits = if variable.role == Role::Temporary { 0 } else { domain.bits() };
+                Field { domain, element_bits, elements: variable.elements(), low: 0 }
             })
             .collect();
         let mut below = 0;
@@ -72,7 +74,9 @@ impl Layout {
 
     /// What a search knows of these records.
     pub fn shape(&self, program: &Program) -> Shape {
-        let components = program.variables.iter().zip(&self.fields).map(|(variable, field)| Component {
+        let fields = program.variables.iter().zip(&self.fields);
+        let fields = fields.filter(|(variable, _)| variable.role != Role::Temporary);
+        let components = fields.map(|(variable, field)| Component {
             name: variable.name.clone(),
             kind: match variable.role {
                 Role::Location(process) => ComponentKind::Location {
@@ -87,6 +91,7 @@ impl Layout {
                 _ => ComponentKind::Variable,
             },
             domain: field.domain,
+            undefined: variable.undefined(),
             element_bits: field.element_bits,
             length: variable.length,
             low: field.low,
@@ -136,6 +141,7 @@ mod tests {
             role: Role::Global,
             domain: Domain::new(low, high),
             length,
+            optional: false,
             initial: vec![low; length.unwrap_or(1) as usize],
             span: Span::default(),
         }

@@ -14,10 +14,20 @@
 //! element are a [`FaultKind::DoubleWrite`](crate::expression::FaultKind). Guards are evaluated for all processes in order, then bodies in
 //! order; a fault in the guard of one action is a fault of every joint action it is part of.
 //!
+//! **Temporaries** ([`Role::Temporary`]) are variables that belong to no state. Each is introduced by a [`Command`] as a parameter, by a
+//! [`Statement::Block`] or an [`ExpressionKind::Compute`](crate::expression::ExpressionKind) as a local, or by a [`Statement::For`] as its counter,
+//! and is in scope inside that alone. Calls of functions are written out where they stand: a program has no calls.
+//!
+//! **Undefined.** An [`optional`](Variable::optional) variable may have no value. Reading it then is a
+//! [`FaultKind::Undefined`](crate::expression::FaultKind); only [`Statement::Copy`] and `IsUndefined` look at it without reading. Having
+//! no value is part of the state. Where values are numbers (initial values, records) it is the number below the domain, `domain.low - 1`.
+//!
 //! **Order.** Asynchronous steps come by process, then by action: for each process in order, the actions whose *first* mover is that process
 //! in program order; then actions without movers in program order. Synchronous ones by number.
 
-use crate::expression::{Domain, Expression, Overflow};
+use std::sync::Arc;
+
+use crate::expression::{Domain, Expression, FaultKind, Overflow};
 use crate::span::Span;
 
 /// The most labels a program may have: a word of bits, less one that says that evaluation faulted.
@@ -52,7 +62,7 @@ index_type! {
 pub struct Program {
     /// The model's name, for reports.
     pub name: String,
-    /// All variables in declaration order, which is the order of the record's bits.
+    /// All variables in declaration order, which is the order of the record's bits; temporaries among them take none.
     pub variables: Vec<Variable>,
     /// The processes; none for rule-based models.
     pub processes: Vec<Process>,
@@ -91,7 +101,9 @@ pub struct Variable {
     pub domain: Domain,
     /// How many elements, if it is an array (at least 1).
     pub length: Option<u32>,
-    /// One initial value per element (a scalar has one).
+    /// Whether an element may be undefined: then that is one more value, [`Variable::undefined`].
+    pub optional: bool,
+    /// One initial value per element (a scalar has one): of the domain, or undefined. A temporary has them whenever its scope is entered.
     pub initial: Vec<i64>,
     /// Where it is declared.
     pub span: Span,
@@ -108,6 +120,8 @@ pub enum Role {
     Global,
     /// Contents or length of a channel's buffer.
     Buffer,
+    /// No part of the state: what a command, a start or a label works with while it runs. Counters and parameters are scalars.
+    Temporary,
 }
 
 /// A process: a name for a set of locations.
@@ -141,14 +155,26 @@ pub struct Action {
     pub name: Option<String>,
     /// Which processes move, the one that owns the action first (sender before receiver).
     pub movers: Vec<Mover>,
-    /// What must be true besides the locations; none is true.
-    pub guard: Option<Expression>,
-    /// What is done, in order. Each mover's [`Statement::Move`] stands in it once.
-    pub body: Vec<Statement>,
+    /// What is tested and done.
+    pub command: Arc<Command>,
+    /// The values of the command's parameters.
+    pub arguments: Vec<i64>,
     /// The message that passes, for reports.
     pub exchange: Option<Exchange>,
     /// Where it stands; of a rendezvous, the sender's transition.
     pub span: Span,
+}
+
+/// What actions or starts test and do. The instances of one rule share one command and differ in their arguments: whoever does work for
+/// each command does it once for all of them (they are the same [`Arc`]).
+#[derive(Clone, Debug, Default)]
+pub struct Command {
+    /// Temporaries that hold the arguments, in the guard and in the body. Nothing assigns them.
+    pub parameters: Vec<VariableId>,
+    /// What must be true besides the locations; none is true. A start has none.
+    pub guard: Option<Expression>,
+    /// What is done, in order. Each mover's [`Statement::Move`] stands in it once, not inside another statement.
+    pub body: Vec<Statement>,
 }
 
 /// One process's part in an action.
@@ -177,8 +203,10 @@ pub struct Exchange {
     pub values: Vec<Expression>,
 }
 
-/// Something an action does.
-#[derive(Clone, Debug)]
+/// Something a command does.
+///
+/// In synchronous programs there are only [`Statement::Move`] and one [`Statement::Assign`] per action.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Statement {
     /// A process goes to a location.
     Move {
@@ -188,12 +216,90 @@ pub enum Statement {
         to: u32,
     },
     /// Assignments in parallel: for each in order, index, value and range are evaluated and checked in the state before the
-    /// statement; then all are stored from left to right, so the last write to a place wins.
+    /// statement; then all are stored from left to right, so the last write to a place wins. A value is defined.
     Assign(Vec<Assignment>),
+    /// Elements are copied as they are, undefined ones too. First the index of `to`, then that of `from` is evaluated, and checked
+    /// ([`FaultKind::Index`] at the place's span unless all `count` elements from it on are there); then each element in order is brought into the
+    /// domain of `to` ([`FaultKind::Range`] or wrapped, at this span), an undefined one if `to` is optional, else it is
+    /// [`FaultKind::Undefined`] at this span; then all are stored.
+    Copy {
+        /// Where the first goes.
+        to: Place,
+        /// Where the first comes from.
+        from: Place,
+        /// How many (at least 1; of scalars 1).
+        count: u32,
+        /// Where it stands.
+        span: Span,
+    },
+    /// Elements get one value, or become undefined (`place` is optional then). The index is evaluated and checked as by [`Statement::Copy`], then the
+    /// value is evaluated and brought into the domain, then all are stored.
+    Fill {
+        /// Where the first is.
+        place: Place,
+        /// How many (at least 1; of scalars 1).
+        count: u32,
+        /// What; none is undefined.
+        value: Option<Expression>,
+        /// Where it stands.
+        span: Span,
+    },
+    /// The body of the first arm whose condition is true, else the last body. Conditions after a true one are not evaluated.
+    If {
+        /// Conditions and bodies, in order (at least one).
+        arms: Vec<(Expression, Vec<Statement>)>,
+        /// What is done if no condition is true.
+        otherwise: Vec<Statement>,
+    },
+    /// The body again and again while the condition is true. If it is true after `bound` rounds, [`FaultKind::Bound`] at the span.
+    While {
+        /// Evaluated before each round.
+        condition: Expression,
+        /// A round.
+        body: Vec<Statement>,
+        /// How many rounds there may be.
+        bound: u32,
+        /// Where it stands.
+        span: Span,
+    },
+    /// The body once for each of `from`, `from + step`, ... up to `to` (down to it if the step is negative), which the counter holds. There may be none.
+    For {
+        /// A temporary, introduced here. Nothing else assigns it, and all its values are in its domain.
+        counter: VariableId,
+        /// The first value.
+        from: i64,
+        /// The last value is not beyond this one.
+        to: i64,
+        /// Not 0.
+        step: i64,
+        /// A round.
+        body: Vec<Statement>,
+    },
+    /// A body with temporaries of its own, which have their initial values on entry. What [`Statement::Leave`] leaves.
+    Block {
+        /// Temporaries, introduced here.
+        locals: Vec<VariableId>,
+        /// What is done.
+        body: Vec<Statement>,
+    },
+    /// Goes on after the innermost block around this statement (0), or the next one outwards (1), and so on. Blocks outside
+    /// the `Compute` expression or command that this stands in do not count.
+    Leave(u32),
+    /// A fault: the model says that this must not be reached.
+    Fail {
+        /// How it is reported.
+        kind: FaultKind,
+        /// The model's own words, if it has any.
+        message: Option<String>,
+        /// Where it stands. Failures of one kind and span have one message.
+        span: Span,
+    },
+    /// If the condition is false there is no such step (or start), and no fault either. In a guard, the action is not enabled. Not in labels.
+    Assume(Expression),
 }
 
 /// One assignment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Assignment {
     /// Where to.
     pub place: Place,
@@ -204,7 +310,7 @@ pub struct Assignment {
 }
 
 /// A scalar variable or an element.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The variable.
     pub variable: VariableId,
@@ -220,7 +326,9 @@ pub struct Start {
     /// What it is called, if the language names it.
     pub name: Option<String>,
     /// What is done to the initial values.
-    pub body: Vec<Statement>,
+    pub command: Arc<Command>,
+    /// The values of the command's parameters.
+    pub arguments: Vec<i64>,
     /// Where it stands.
     pub span: Span,
 }
@@ -247,6 +355,10 @@ pub enum LabelKind {
     Invariant,
     /// The user asks whether it is ever true.
     Goal,
+    /// The model states that it is true of some reachable state.
+    Cover,
+    /// The model states that from every reachable state one is reachable where it is true.
+    Liveness,
     /// An atom of a formula.
     Atom,
 }
@@ -301,6 +413,15 @@ impl Program {
                 .all(|mover| self.process(mover.process).locations[mover.from as usize].committed)
     }
 
+    /// Whether the program has no temporaries, nothing optional, and no statements but moves and assignments.
+    pub fn is_plain(&self) -> bool {
+        let commands = self.actions.iter().map(|action| &action.command);
+        let mut commands = commands.chain(self.starts.iter().map(|start| &start.command));
+        let plain = |it: &Statement| matches!(it, Statement::Move { .. } | Statement::Assign(_));
+        self.variables.iter().all(|variable| variable.role != Role::Temporary && !variable.optional)
+            && commands.all(|command| command.body.iter().all(plain))
+    }
+
     /// How many actions a step may name: the actions, or the joint actions of a synchronous program. None if
     /// they do not fit 32 bits.
     pub fn action_count(&self) -> Option<u32> {
@@ -322,5 +443,66 @@ impl Variable {
     /// How many values it holds.
     pub fn elements(&self) -> u32 {
         self.length.unwrap_or(1)
+    }
+
+    /// The number that stands for being undefined, if it may be.
+    pub fn undefined(&self) -> Option<i64> {
+        self.optional.then(|| self.domain.low.wrapping_sub(1))
+    }
+
+    /// All numbers that an element may hold: the domain, and the one that stands for being undefined.
+    pub fn stored(&self) -> Domain {
+        Domain { low: self.undefined().unwrap_or(self.domain.low), high: self.domain.high }
+    }
+}
+
+impl Command {
+    /// A command without parameters, for one action or start.
+    pub fn new(guard: Option<Expression>, body: Vec<Statement>) -> Arc<Command> {
+        Arc::new(Command { parameters: Vec::new(), guard, body })
+    }
+}
+
+impl Statement {
+    /// Calls `visit` on each statement of a body, and on those inside them, outer ones first. Those inside expressions are not visited.
+    pub fn for_each<'a>(body: &'a [Statement], visit: &mut dyn FnMut(&'a Statement)) {
+        for statement in body {
+            visit(statement);
+            match statement {
+                Statement::If { arms, otherwise } => {
+                    arms.iter().for_each(|(_, body)| Statement::for_each(body, visit));
+                    Statement::for_each(otherwise, visit);
+                }
+                Statement::While { body, .. }
+                | Statement::For { body, .. }
+                | Statement::Block { body, .. } => {
+                    Statement::for_each(body, visit);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Calls `visit` on the whole expressions of this statement itself (not of those inside it), in evaluation order.
+    pub fn for_each_expression<'a>(&'a self, visit: &mut dyn FnMut(&'a Expression)) {
+        match self {
+            Statement::Assign(assignments) => {
+                for Assignment { place, value, .. } in assignments {
+                    place.index.iter().for_each(&mut *visit);
+                    visit(value);
+                }
+            }
+            Statement::Copy { to, from, .. } => {
+                to.index.iter().chain(&from.index).for_each(visit);
+            }
+            Statement::Fill { place, value, .. } => place.index.iter().chain(value).for_each(visit),
+            Statement::If { arms, .. } => arms.iter().for_each(|(condition, _)| visit(condition)),
+            Statement::While { condition, .. } | Statement::Assume(condition) => visit(condition),
+            Statement::Move { .. }
+            | Statement::For { .. }
+            | Statement::Block { .. }
+            | Statement::Leave(_)
+            | Statement::Fail { .. } => {}
+        }
     }
 }

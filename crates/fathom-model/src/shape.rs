@@ -29,6 +29,8 @@ pub struct Component {
     pub kind: ComponentKind,
     /// Which values its codes stand for.
     pub domain: Domain,
+    /// The value that stands for being undefined, if it may be.
+    pub undefined: Option<i64>,
     /// How many bits each element takes.
     pub element_bits: u32,
     /// How many elements there are, if it is an array.
@@ -79,9 +81,12 @@ impl Component {
         self.domain.low.wrapping_add(self.code(record, index) as i64)
     }
 
-    /// The value of an element in words: a location's name, or the number.
+    /// The value of an element in words: a location's name, the number, or that there is none.
     pub fn text(&self, record: &[u64], index: u32) -> String {
         let value = self.value(record, index);
+        if self.undefined == Some(value) {
+            return "undefined".into();
+        }
         match &self.kind {
             ComponentKind::Location { names, .. } => usize::try_from(value)
                 .ok()

@@ -3,26 +3,36 @@
 //! Checked, whatever language it came from: every number names something; initial values are in their domains, one per element; scalars
 //! are read as scalars and arrays as arrays; location variables fit their processes; each mover moves exactly once and
 //! nothing else moves; locations are never assigned; synchronous actions have one mover and one parallel assignment; labels and
-//! actions are few enough to be numbered.
+//! actions are few enough to be numbered. Temporaries are used in their scope and introduced once in it; nothing assigns parameters and
+//! counters; computations assign their own temporaries alone; only what is optional is undefined; blocks that are left are there.
+//!
+//! Every command is looked at once, however many actions share it.
 
-use crate::expression::{Expression, ExpressionKind};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::expression::{Computation, Expression, ExpressionKind};
 use crate::program::{
-    Action, Composition, LABELS_MAX, Place, Program, PropertyProcess, Role, Statement, Variable, VariableId,
+    Action, Command, Composition, LABELS_MAX, Place, ProcessId, Program, PropertyProcess, Role, Statement,
+    Variable, VariableId,
 };
 
 /// All that is wrong with a program; empty if it is well formed. A front-end that produces a program with problems is wrong itself.
 pub fn problems(program: &Program) -> Vec<String> {
-    let mut verifier = Verifier { program, problems: Vec::new() };
+    let mut verifier =
+        Verifier { program, problems: Vec::new(), scopes: Vec::new(), commands: HashMap::new() };
     verifier.variables();
     verifier.processes();
     for (number, action) in program.actions.iter().enumerate() {
         verifier.action(number, action);
     }
     for (number, start) in program.starts.iter().enumerate() {
-        verifier.statements(&format!("start {number}"), &start.body);
+        let place = format!("start {number}");
+        verifier.require(start.command.guard.is_none(), || format!("{place}: a start has no guard"));
+        verifier.command(&place, &start.command, &start.arguments);
     }
     for label in &program.labels {
-        verifier.expression(&format!("label {}", label.name), &label.expression);
+        verifier.question(&format!("label {}", label.name), &label.expression);
     }
     if let Some(property) = &program.property {
         verifier.property(property);
@@ -34,6 +44,22 @@ pub fn problems(program: &Program) -> Vec<String> {
 struct Verifier<'a> {
     program: &'a Program,
     problems: Vec<String>,
+    /// The temporaries in scope, innermost last.
+    scopes: Vec<Scope>,
+    /// By address: the commands that were looked at, and how many moves stand in each.
+    commands: HashMap<*const Command, Vec<(ProcessId, u32)>>,
+}
+
+/// A temporary in scope, or the border of a computation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Local(VariableId),
+    /// A parameter or counter.
+    Fixed(VariableId),
+    /// What is farther out cannot be assigned or left.
+    Computation,
+    /// Something that can be left.
+    Block,
 }
 
 impl Verifier<'_> {
@@ -45,13 +71,16 @@ impl Verifier<'_> {
 
     fn variables(&mut self) {
         let program = self.program;
-        for Variable { name, role, domain, length, initial, .. } in &program.variables {
+        for variable in &program.variables {
+            let Variable { name, role, domain, length, initial, optional, .. } = variable;
             self.require(domain.low <= domain.high, || format!("{name}: empty domain"));
             self.require(*length != Some(0), || format!("{name}: array without elements"));
             self.require(initial.len() == length.unwrap_or(1) as usize, || {
                 format!("{name}: one initial value per element")
             });
-            self.require(initial.iter().all(|value| domain.contains(*value)), || {
+            self.require(!optional || domain.low > i64::MIN, || format!("{name}: no number for undefined"));
+            let stored = variable.stored();
+            self.require(initial.iter().all(|value| stored.contains(*value)), || {
                 format!("{name}: initial value outside the domain")
             });
             if let Role::Location(process) | Role::Local(process) = role {
@@ -67,8 +96,9 @@ impl Verifier<'_> {
         for (number, process) in program.processes.iter().enumerate() {
             let name = &process.name;
             let fits = program.variables.get(process.variable.index()).is_some_and(|variable| {
-                variable.role == Role::Location(crate::program::ProcessId(number as u32))
+                variable.role == Role::Location(ProcessId(number as u32))
                     && variable.length.is_none()
+                    && !variable.optional
                     && variable.domain.low == 0
                     && variable.domain.high == process.locations.len() as i64 - 1
             });
@@ -88,79 +118,203 @@ impl Verifier<'_> {
             let first = action.movers.iter().position(|other| other.process == mover.process);
             self.require(first == Some(position), || format!("{place}: a process moves twice"));
         }
-        let moves: Vec<_> = action.body.iter().filter_map(moved).collect();
+        let moves = self.command(&place, &action.command, &action.arguments);
         let matches = moves.len() == action.movers.len()
             && action.movers.iter().all(|mover| moves.contains(&(mover.process, mover.to)));
         self.require(matches, || format!("{place}: the body's moves are not the movers'"));
         if program.composition == Composition::Synchronous {
-            let assignments =
-                action.body.iter().filter(|statement| matches!(statement, Statement::Assign(_))).count();
-            self.require(action.movers.len() == 1 && assignments <= 1, || {
+            let rest = action.command.body.iter().filter(|statement| moved(statement).is_none());
+            let rest: Vec<&Statement> = rest.collect();
+            let fits = matches!(rest[..], [] | [Statement::Assign(_)]);
+            self.require(action.movers.len() == 1 && fits, || {
                 format!("{place}: a synchronous action has one mover and at most one parallel assignment")
             });
         }
-        if let Some(guard) = &action.guard {
-            self.expression(&place, guard);
-        }
-        self.statements(&place, &action.body);
         for value in action.exchange.iter().flat_map(|exchange| &exchange.values) {
-            self.expression(&place, value);
+            self.question(&place, value);
         }
     }
 
-    fn statements(&mut self, place: &str, body: &[Statement]) {
-        for statement in body {
-            match statement {
-                Statement::Move { process, to } => {
-                    let known = self
-                        .program
-                        .processes
-                        .get(process.index())
-                        .is_some_and(|it| (*to as usize) < it.locations.len());
-                    self.require(known, || format!("{place}: move of no process or to no location"));
-                }
-                Statement::Assign(assignments) => {
-                    for assignment in assignments {
-                        self.target(place, &assignment.place);
-                        self.expression(place, &assignment.value);
-                    }
-                }
-            }
+    /// An expression that is evaluated for its value alone: it cannot make a step vanish.
+    fn question(&mut self, place: &str, expression: &Expression) {
+        self.expression(place, expression);
+        self.require(!assumes(expression), || format!("{place}: assumes where there is no step"));
+    }
+
+    /// Looks at a command, if it is new; gives its moves.
+    fn command(&mut self, place: &str, command: &Arc<Command>, arguments: &[i64]) -> Vec<(ProcessId, u32)> {
+        let program = self.program;
+        let fits = command.parameters.len() == arguments.len()
+            && command.parameters.iter().zip(arguments).all(|(parameter, argument)| {
+                program.variables.get(parameter.index()).is_some_and(|it| it.domain.contains(*argument))
+            });
+        self.require(fits, || format!("{place}: the arguments are not the parameters'"));
+        if let Some(moves) = self.commands.get(&Arc::as_ptr(command)) {
+            return moves.clone();
         }
+        for parameter in &command.parameters {
+            self.introduce_fixed(place, *parameter);
+        }
+        if let Some(guard) = &command.guard {
+            self.expression(place, guard);
+        }
+        self.statements(place, &command.body, true);
+        self.scopes.clear();
+        let moves: Vec<_> = command.body.iter().filter_map(moved).collect();
+        self.commands.insert(Arc::as_ptr(command), moves.clone());
+        moves
+    }
+
+    fn introduce(&mut self, place: &str, variable: VariableId) {
+        let known = self.program.variables.get(variable.index());
+        self.require(known.is_some_and(|it| it.role == Role::Temporary), || {
+            format!("{place}: a scope of what is no temporary")
+        });
+        let twice =
+            self.scopes.iter().any(|it| matches!(it, Scope::Local(at) | Scope::Fixed(at) if *at == variable));
+        self.require(!twice, || format!("{place}: a temporary is introduced twice"));
+        self.scopes.push(Scope::Local(variable));
+    }
+
+    fn introduce_fixed(&mut self, place: &str, variable: VariableId) {
+        self.introduce(place, variable);
+        self.scopes.pop();
+        self.scopes.push(Scope::Fixed(variable));
+        self.access(place, variable, false);
+        let optional = self.program.variables.get(variable.index()).is_some_and(|it| it.optional);
+        self.require(!optional, || format!("{place}: a counter or parameter is optional"));
+    }
+
+    fn statements(&mut self, place: &str, body: &[Statement], outermost: bool) {
+        for statement in body {
+            let movable = outermost || moved(statement).is_none();
+            self.require(movable, || format!("{place}: a move inside another statement"));
+            self.statement(place, statement);
+            statement.for_each_expression(&mut |expression| self.expression(place, expression));
+        }
+    }
+
+    fn statement(&mut self, place: &str, statement: &Statement) {
+        let depth = self.scopes.len();
+        match statement {
+            Statement::Move { process, to } => {
+                let processes = &self.program.processes;
+                let known =
+                    processes.get(process.index()).is_some_and(|it| (*to as usize) < it.locations.len());
+                self.require(known, || format!("{place}: move of no process or to no location"));
+            }
+            Statement::Assign(assignments) => {
+                assignments.iter().for_each(|assignment| self.target(place, &assignment.place));
+            }
+            Statement::Copy { to, from, count, .. } => {
+                self.target(place, to);
+                self.access(place, from.variable, from.index.is_some());
+                self.extent(place, to, *count);
+                self.extent(place, from, *count);
+            }
+            Statement::Fill { place: to, count, value, .. } => {
+                self.target(place, to);
+                self.extent(place, to, *count);
+                self.require(value.is_some() || self.is_optional(to.variable), || {
+                    format!("{place}: undefined is put where it cannot be")
+                });
+            }
+            Statement::If { arms, otherwise } => {
+                self.require(!arms.is_empty(), || format!("{place}: no condition"));
+                arms.iter().for_each(|(_, body)| self.statements(place, body, false));
+                self.statements(place, otherwise, false);
+            }
+            Statement::While { body, .. } => self.statements(place, body, false),
+            Statement::For { counter, from, to, step, body } => {
+                self.introduce_fixed(place, *counter);
+                let variable = self.program.variables.get(counter.index());
+                let fits = variable.is_some_and(|it| {
+                    let empty = if *step > 0 { from > to } else { from < to };
+                    empty || (it.domain.contains(*from) && it.domain.contains(*to))
+                });
+                self.require(*step != 0 && fits, || format!("{place}: a counter leaves its domain"));
+                self.statements(place, body, false);
+            }
+            Statement::Block { locals, body } => {
+                self.scopes.push(Scope::Block);
+                locals.iter().for_each(|local| self.introduce(place, *local));
+                self.statements(place, body, false);
+            }
+            Statement::Leave(blocks) => {
+                let inside = self.scopes.iter().rev().take_while(|it| **it != Scope::Computation);
+                let count = inside.filter(|it| **it == Scope::Block).count();
+                self.require((*blocks as usize) < count, || format!("{place}: no such block to leave"));
+            }
+            Statement::Fail { .. } | Statement::Assume(_) => {}
+        }
+        self.scopes.truncate(depth);
+    }
+
+    /// Whether so many elements may ever lie there.
+    fn extent(&mut self, place: &str, target: &Place, count: u32) {
+        let elements = self.program.variables.get(target.variable.index()).map_or(0, Variable::elements);
+        self.require(count >= 1 && count <= elements, || format!("{place}: more elements than there are"));
+    }
+
+    fn is_optional(&self, variable: VariableId) -> bool {
+        self.program.variables.get(variable.index()).is_some_and(|it| it.optional)
     }
 
     fn target(&mut self, place: &str, target: &Place) {
-        self.access(place, target.variable, target.index.is_some());
-        let location = self
-            .program
-            .variables
-            .get(target.variable.index())
-            .is_some_and(|variable| matches!(variable.role, Role::Location(_)));
-        self.require(!location, || format!("{place}: a location is assigned like data"));
-        if let Some(index) = &target.index {
-            self.expression(place, index);
-        }
+        let variable = target.variable;
+        self.access(place, variable, target.index.is_some());
+        let role = self.program.variables.get(variable.index()).map(|variable| variable.role);
+        self.require(!matches!(role, Some(Role::Location(_))), || {
+            format!("{place}: a location is assigned like data")
+        });
+        self.require(!self.scopes.contains(&Scope::Fixed(variable)), || {
+            format!("{place}: a counter or parameter is assigned")
+        });
+        let mut inside = self.scopes.iter().rev().take_while(|it| **it != Scope::Computation);
+        let own = inside.any(|it| *it == Scope::Local(variable));
+        self.require(own || !self.scopes.contains(&Scope::Computation), || {
+            format!("{place}: a computation assigns what is not its own")
+        });
     }
 
     fn expression(&mut self, place: &str, expression: &Expression) {
         match &expression.kind {
             ExpressionKind::Read(variable) => self.access(place, *variable, false),
             ExpressionKind::Element(variable, _) => self.access(place, *variable, true),
-            ExpressionKind::Convert(domain, _) => {
+            ExpressionKind::IsUndefined(target) => {
+                self.access(place, target.variable, target.index.is_some());
+                self.require(self.is_optional(target.variable), || {
+                    format!("{place}: asks whether something is undefined that cannot be")
+                });
+            }
+            ExpressionKind::Convert(domain, _) | ExpressionKind::Checked(domain, ..) => {
                 self.require(domain.low <= domain.high, || format!("{place}: conversion to an empty domain"));
             }
+            ExpressionKind::Compute(computation) => return self.computation(place, computation),
             _ => {}
         }
         expression.for_each_operand(&mut |operand| self.expression(place, operand));
     }
 
+    fn computation(&mut self, place: &str, Computation { locals, body, value }: &Computation) {
+        let depth = self.scopes.len();
+        self.scopes.push(Scope::Computation);
+        locals.iter().for_each(|local| self.introduce(place, *local));
+        self.statements(place, body, false);
+        self.expression(place, value);
+        self.scopes.truncate(depth);
+    }
+
     fn access(&mut self, place: &str, variable: VariableId, indexed: bool) {
-        let variable = self.program.variables.get(variable.index());
-        self.require(variable.is_some(), || format!("{place}: no such variable"));
-        if let Some(Variable { name, length, .. }) = variable {
+        let known = self.program.variables.get(variable.index());
+        self.require(known.is_some(), || format!("{place}: no such variable"));
+        if let Some(Variable { name, length, role, .. }) = known {
             self.require(length.is_some() == indexed, || {
                 format!("{place}: {name} is used as what it is not")
             });
+            let visible = [Scope::Local(variable), Scope::Fixed(variable)];
+            let in_scope = *role != Role::Temporary || self.scopes.iter().any(|it| visible.contains(it));
+            self.require(in_scope, || format!("{place}: {name} is used out of its scope"));
         }
     }
 
@@ -172,7 +326,7 @@ impl Verifier<'_> {
             && property.edges.iter().all(|edge| known(edge.from) && known(edge.to));
         self.require(fits, || "property process: a state that does not exist".into());
         for guard in property.edges.iter().filter_map(|edge| edge.guard.as_ref()) {
-            self.expression("property process", guard);
+            self.question("property process", guard);
         }
     }
 
@@ -185,11 +339,21 @@ impl Verifier<'_> {
     }
 }
 
-fn moved(statement: &Statement) -> Option<(crate::program::ProcessId, u32)> {
+fn moved(statement: &Statement) -> Option<(ProcessId, u32)> {
     match statement {
         Statement::Move { process, to } => Some((*process, *to)),
-        Statement::Assign(_) => None,
+        _ => None,
     }
+}
+
+/// Whether a statement inside the expression assumes something.
+fn assumes(expression: &Expression) -> bool {
+    let mut found = false;
+    if let ExpressionKind::Compute(computation) = &expression.kind {
+        Statement::for_each(&computation.body, &mut |it| found |= matches!(it, Statement::Assume(_)));
+    }
+    expression.for_each_operand(&mut |operand| found = found || assumes(operand));
+    found
 }
 
 #[cfg(test)]
@@ -207,6 +371,7 @@ mod tests {
             role,
             domain: Domain::new(0, high),
             length,
+            optional: false,
             initial: vec![0; length.unwrap_or(1) as usize],
             span,
         };
@@ -226,25 +391,32 @@ mod tests {
             actions: vec![Action {
                 name: None,
                 movers: vec![Mover { process, from: 0, to: 1, span }],
-                guard: Some(Expression::read(VariableId(1), span)),
-                body: vec![
-                    Statement::Move { process, to: 1 },
-                    Statement::Assign(vec![Assignment {
-                        place: Place {
-                            variable: VariableId(2),
-                            index: Some(Expression::constant(0, span)),
+                command: Command::new(
+                    Some(Expression::read(VariableId(1), span)),
+                    vec![
+                        Statement::Move { process, to: 1 },
+                        Statement::Assign(vec![Assignment {
+                            place: Place {
+                                variable: VariableId(2),
+                                index: Some(Expression::constant(0, span)),
+                                span,
+                            },
+                            value: Expression::constant(1, span),
                             span,
-                        },
-                        value: Expression::constant(1, span),
-                        span,
-                    }]),
-                ],
+                        }]),
+                    ],
+                ),
+                arguments: Vec::new(),
                 exchange: None,
                 span,
             }],
             starts: vec![Start::default()],
             ..Program::default()
         }
+    }
+
+    fn command(program: &mut Program) -> &mut Command {
+        Arc::get_mut(&mut program.actions[0].command).expect("one action has it")
     }
 
     #[test]
@@ -265,15 +437,15 @@ mod tests {
                 let mover = program.actions[0].movers[0];
                 program.actions[0].movers.push(mover);
             }),
-            ("not the movers'", |program| drop(program.actions[0].body.remove(0))),
+            ("not the movers'", |program| drop(command(program).body.remove(0))),
             ("used as what it is not", |program| {
-                program.actions[0].guard = Some(Expression::read(VariableId(2), Span::default()));
+                command(program).guard = Some(Expression::read(VariableId(2), Span::default()));
             }),
             ("no such variable", |program| {
-                program.actions[0].guard = Some(Expression::read(VariableId(7), Span::default()));
+                command(program).guard = Some(Expression::read(VariableId(7), Span::default()));
             }),
             ("assigned like data", |program| {
-                if let Statement::Assign(assignments) = &mut program.actions[0].body[1] {
+                if let Statement::Assign(assignments) = &mut command(program).body[1] {
                     assignments[0].place =
                         Place { variable: VariableId(0), index: None, span: Span::default() };
                 }

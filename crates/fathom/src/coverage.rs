@@ -107,7 +107,7 @@ fn initial_locations(program: &Program) -> Vec<Vec<bool>> {
             .iter()
             .map(|process| u32::try_from(program.variable(process.variable).initial[0]).ok())
             .collect();
-        for statement in &start.body {
+        for statement in &start.command.body {
             if let Statement::Move { process, to } = statement {
                 current[process.index()] = Some(*to);
             }

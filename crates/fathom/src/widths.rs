@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 
 use fathom_model::expression::Domain;
+use fathom_model::program::Role;
 use fathom_model::record::Records;
 use fathom_model::shape::Component;
 use fathom_model::system::TransitionSystem;
@@ -46,10 +47,9 @@ pub fn table(model: &Model, observed: &Observed) -> String {
     let shape = model.interpreter(Vec::new()).shape().clone();
     let mut text = format!("{:<24} {:>24} {:>24} {:>24}\n", "variable", "declared", "inferred", "observed");
     let mut sums = [0; 3];
-    for (component, (variable, seen)) in
-        shape.components.iter().zip(model.program().variables.iter().zip(&observed.values))
-    {
-        let domains = [Some(variable.domain), Some(component.domain), *seen];
+    let variables = model.program().variables.iter().filter(|it| it.role != Role::Temporary);
+    for (component, (variable, seen)) in shape.components.iter().zip(variables.zip(&observed.values)) {
+        let domains = [Some(variable.stored()), Some(component.domain), *seen];
         let bits = domains.map(|domain| domain.map_or(0, Domain::bits) * component.elements());
         sums.iter_mut().zip(bits).for_each(|(sum, bits)| *sum += bits);
         let cells: Vec<String> = domains.iter().zip(bits).map(|(domain, bits)| cell(*domain, bits)).collect();

@@ -21,11 +21,12 @@ use fathom_model::steps::Labels;
 /// A whole translation unit that answers requests about asynchronous programs, by their numbers here, on standard input; `server.c` says how.
 ///
 /// # Panics
-/// If one of the programs is synchronous.
+/// If one of the programs is synchronous or not plain.
 pub fn unit(programs: &[(&Program, &Layout)]) -> String {
     let mut text = include_str!("emit_c/prelude.h").to_owned();
     for (number, (program, layout)) in programs.iter().enumerate() {
         assert_eq!(program.composition, Composition::Asynchronous, "joint steps are not printed");
+        assert!(program.is_plain(), "only plain programs are printed");
         let mut printer = Printer { program, layout, text, names: 0 };
         printer.expand(number);
         printer.label(number);
@@ -148,18 +149,19 @@ impl Printer<'_> {
             let place = self.read("s", self.program.process(mover.process).variable, "0");
             self.line(&format!("if ({place} != {}) goto {next};", mover.from));
         }
-        if let Some(guard) = &action.guard {
+        if let Some(guard) = &action.command.guard {
             let value = self.value("s", guard, &bad);
             self.line(&format!("if (!({value})) goto {next};"));
         }
         self.line(&format!("uint64_t t[{words}]; for (int w = 0; w < {words}; w++) t[w] = s[w];"));
-        for statement in &action.body {
+        for statement in &action.command.body {
             match statement {
                 Statement::Move { process, to } => {
                     let variable = self.program.process(*process).variable;
                     self.write(variable, "0", &to.to_string());
                 }
                 Statement::Assign(assignments) => self.assign(assignments, &bad),
+                _ => unreachable!("only plain programs are printed"),
             }
         }
         self.line("if (steps == capacity) goto full;");
@@ -235,15 +237,19 @@ impl Printer<'_> {
     }
 
     fn convert(&mut self, domain: Domain, value: &str, span: Span, trap: Trap<'_>) -> String {
-        let (low, high) = (integer(domain.low), integer(domain.high));
         match self.program.overflow {
-            Overflow::Fault => {
-                let outside = format!("{value} < {low} || {value} > {high}");
-                self.fault_if(&outside, FaultKind::Range, span, trap);
-                value.to_owned()
+            Overflow::Fault => self.inside(domain, value, FaultKind::Range, span, trap),
+            Overflow::Wrap => {
+                let (low, high) = (integer(domain.low), integer(domain.high));
+                self.let_be(&format!("wrapped({value}, {low}, {high})"))
             }
-            Overflow::Wrap => self.let_be(&format!("wrapped({value}, {low}, {high})")),
         }
+    }
+
+    fn inside(&mut self, domain: Domain, value: &str, kind: FaultKind, span: Span, trap: Trap<'_>) -> String {
+        let (low, high) = (integer(domain.low), integer(domain.high));
+        self.fault_if(&format!("{value} < {low} || {value} > {high}"), kind, span, trap);
+        value.to_owned()
     }
 
     /// The value of an expression over the words `s` (the source) or `t` (the record under change).
@@ -288,6 +294,13 @@ impl Printer<'_> {
             ExpressionKind::Convert(domain, operand) => {
                 let operand = self.value(words, operand, trap);
                 self.convert(*domain, &operand, span, trap)
+            }
+            ExpressionKind::Checked(domain, kind, operand) => {
+                let operand = self.value(words, operand, trap);
+                self.inside(*domain, &operand, *kind, span, trap)
+            }
+            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => {
+                unreachable!("only plain programs are printed")
             }
         }
     }

@@ -300,6 +300,7 @@ fn parts(width_bits: u32, random: &mut Random) -> Vec<Component> {
             name: format!("part{}", components.len()),
             kind: ComponentKind::Variable,
             domain,
+            undefined: None,
             element_bits: bits,
             length: None,
             low: left,

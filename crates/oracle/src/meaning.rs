@@ -7,7 +7,10 @@ use fathom_model::expression::{
     BinaryOperator, Domain, Expression, ExpressionKind, FaultKind, Overflow, UnaryOperator,
 };
 use fathom_model::layout::{Declared, Layout};
-use fathom_model::program::{Action, Assignment, Composition, ProcessId, Program, Statement};
+use fathom_model::program::{
+    Action, Assignment, Command, Composition, Place, ProcessId, Program, Role, Statement, Variable,
+    VariableId,
+};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::span::Span;
@@ -24,11 +27,23 @@ pub struct Meaning {
     first: Vec<usize>,
 }
 
-/// The values of all elements of all variables.
-type Values = Vec<i64>;
+/// The values of all elements of all variables, temporaries too; none where it is undefined.
+type Values = Vec<Option<i64>>;
 
-/// What went wrong and where.
-type Wrong = (FaultKind, Span);
+/// Why there is no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// What went wrong and where.
+    Fault(FaultKind, Span),
+    /// It is assumed that this does not happen.
+    Never,
+}
+
+/// The values after statements, and how many blocks are being left by them.
+struct After {
+    values: Values,
+    leaving: u32,
+}
 
 /// What an action does in a state.
 struct Outcome {
@@ -38,7 +53,7 @@ struct Outcome {
 }
 
 /// One store: where among the values, what, and where it stands in the source.
-type Store = (usize, i64, Span);
+type Store = (usize, Option<i64>, Span);
 
 impl Meaning {
     /// The meaning of a well-formed program.
@@ -57,26 +72,69 @@ impl Meaning {
     }
 
     fn decode(&self, record: &[u64]) -> Values {
-        let fields = self.layout.fields.iter();
-        fields.flat_map(|field| (0..field.elements).map(|index| field.read(record, index))).collect()
+        let mut values = self.initial();
+        for part in 0..self.program.variables.len() {
+            let (variable, field) = (&self.program.variables[part], &self.layout.fields[part]);
+            if variable.role != Role::Temporary {
+                for index in 0..field.elements {
+                    let value = field.read(record, index);
+                    let place = self.first[part] + index as usize;
+                    values[place] = if value < variable.domain.low { None } else { Some(value) };
+                }
+            }
+        }
+        values
     }
 
     fn encode(&self, values: &Values) -> Vec<u64> {
         let mut record = vec![0; self.layout.words()];
-        for (field, first) in self.layout.fields.iter().zip(&self.first) {
-            for index in 0..field.elements {
-                field.write(&mut record, index, values[first + index as usize]);
+        for part in 0..self.program.variables.len() {
+            let (variable, field) = (&self.program.variables[part], &self.layout.fields[part]);
+            if variable.role != Role::Temporary {
+                for index in 0..field.elements {
+                    let value = values[self.first[part] + index as usize];
+                    field.write(&mut record, index, value.unwrap_or(variable.domain.low - 1));
+                }
             }
         }
         record
     }
 
+    /// The initial values of everything.
+    fn initial(&self) -> Values {
+        let initial = |variable: &Variable| -> Values {
+            let low = variable.domain.low;
+            variable.initial.iter().map(|value| if *value < low { None } else { Some(*value) }).collect()
+        };
+        self.program.variables.iter().flat_map(initial).collect()
+    }
+
+    /// The values where temporaries have their initial ones.
+    fn introduced(&self, temporaries: &[VariableId], mut values: Values) -> Values {
+        let initial = self.initial();
+        for temporary in temporaries {
+            let first = self.first[temporary.index()];
+            let elements = first..first + self.program.variable(*temporary).elements() as usize;
+            values[elements.clone()].copy_from_slice(&initial[elements]);
+        }
+        values
+    }
+
+    /// The values where parameters have their arguments.
+    fn bound(&self, command: &Command, arguments: &[i64], mut values: Values) -> Values {
+        for (parameter, argument) in command.parameters.iter().zip(arguments) {
+            values[self.first[parameter.index()]] = Some(*argument);
+        }
+        values
+    }
+
     fn location(&self, process: usize, values: &Values) -> usize {
-        values[self.first[self.program.processes[process].variable.index()]] as usize
+        let place = self.first[self.program.processes[process].variable.index()];
+        values[place].expect("processes are somewhere") as usize
     }
 
     fn go(&self, process: ProcessId, to: u32, values: &mut Values) {
-        values[self.first[self.program.process(process).variable.index()]] = i64::from(to);
+        values[self.first[self.program.process(process).variable.index()]] = Some(i64::from(to));
     }
 
     /// Whether all movers are at their places.
@@ -86,7 +144,8 @@ impl Meaning {
 
     /// Whether the guard is true.
     fn guard(&self, action: &Action, values: &Values) -> Result<bool, Wrong> {
-        action.guard.as_ref().map_or(Ok(true), |guard| Ok(self.evaluate(guard, values)? != 0))
+        let values = self.bound(&action.command, &action.arguments, values.clone());
+        action.command.guard.as_ref().map_or(Ok(true), |guard| Ok(self.evaluate(guard, &values)? != 0))
     }
 
     /// What happens in a state, in the order of the definition.
@@ -111,7 +170,8 @@ impl Meaning {
                 if first == owner && allowed && self.is_there(action, values) {
                     let result = match self.guard(action, values) {
                         Ok(false) => continue,
-                        Ok(true) => self.run(&action.body, values),
+                        Ok(true) => self.run(&action.command, &action.arguments, values),
+                        Err(Wrong::Never) => continue,
                         Err(wrong) => Err(wrong),
                     };
                     outcomes.push(Outcome { action: number, movers: movers_of([action]), result });
@@ -151,7 +211,7 @@ impl Meaning {
         let there = chosen.iter().all(|action| self.is_there(action, values));
         let guards: Vec<Result<bool, Wrong>> =
             chosen.iter().map(|action| self.guard(action, values)).collect();
-        if !there || guards.contains(&Ok(false)) {
+        if !there || guards.contains(&Ok(false)) || guards.contains(&Err(Wrong::Never)) {
             return None;
         }
         if let Some(wrong) = guards.into_iter().find_map(Result::err) {
@@ -163,53 +223,172 @@ impl Meaning {
     fn store_together(&self, chosen: &[&Action], values: &Values) -> Result<Values, Wrong> {
         let mut after = values.clone();
         let mut written: Vec<usize> = Vec::new();
-        for statement in chosen.iter().flat_map(|action| &action.body) {
-            match statement {
-                Statement::Move { process, to } => self.go(*process, *to, &mut after),
-                Statement::Assign(assignments) => {
-                    for assignment in assignments {
-                        let (place, value, span) = self.store(assignment, values)?;
-                        if written.contains(&place) {
-                            return Err((FaultKind::DoubleWrite, span));
+        for action in chosen {
+            let values = self.bound(&action.command, &action.arguments, values.clone());
+            for statement in &action.command.body {
+                match statement {
+                    Statement::Move { process, to } => self.go(*process, *to, &mut after),
+                    Statement::Assign(assignments) => {
+                        for assignment in assignments {
+                            let (place, value, span) = self.store(assignment, &values)?;
+                            if written.contains(&place) {
+                                return Err(Wrong::Fault(FaultKind::DoubleWrite, span));
+                            }
+                            written.push(place);
+                            after[place] = value;
                         }
-                        written.push(place);
-                        after[place] = value;
                     }
+                    _ => unreachable!("synchronous actions move and assign"),
                 }
             }
         }
         Ok(after)
     }
 
-    /// The statements one after the other.
-    fn run(&self, body: &[Statement], values: &Values) -> Result<Values, Wrong> {
-        let mut values = values.clone();
+    /// What a command leads to.
+    fn run(&self, command: &Command, arguments: &[i64], values: &Values) -> Result<Values, Wrong> {
+        let values = self.bound(command, arguments, values.clone());
+        Ok(self.run_all(&command.body, values)?.values)
+    }
+
+    /// The statements one after the other, until one leaves.
+    fn run_all(&self, body: &[Statement], values: Values) -> Result<After, Wrong> {
+        let mut after = After { values, leaving: 0 };
         for statement in body {
-            match statement {
-                Statement::Move { process, to } => self.go(*process, *to, &mut values),
-                Statement::Assign(assignments) => {
-                    let stores: Result<Vec<Store>, Wrong> =
-                        assignments.iter().map(|assignment| self.store(assignment, &values)).collect();
-                    for (place, value, _) in stores? {
-                        values[place] = value;
-                    }
-                }
+            if after.leaving == 0 {
+                after = self.run_one(statement, after.values)?;
             }
         }
-        Ok(values)
+        Ok(after)
+    }
+
+    fn run_one(&self, statement: &Statement, mut values: Values) -> Result<After, Wrong> {
+        let stores = match statement {
+            Statement::Move { process, to } => {
+                self.go(*process, *to, &mut values);
+                Vec::new()
+            }
+            Statement::Assign(assignments) => {
+                assignments.iter().map(|it| self.store(it, &values)).collect::<Result<_, _>>()?
+            }
+            Statement::Copy { to, from, count, span } => self.copies(to, from, *count, *span, &values)?,
+            Statement::Fill { place, count, value, span } => {
+                let first = self.place(place, *count, &values)?;
+                let value = match value {
+                    Some(value) => {
+                        let value = self.evaluate(value, &values)?;
+                        Some(self.convert(self.program.variable(place.variable).domain, value, *span)?)
+                    }
+                    None => None,
+                };
+                (first..first + *count as usize).map(|place| (place, value, *span)).collect()
+            }
+            Statement::If { arms, otherwise } => {
+                for (condition, body) in arms {
+                    if self.evaluate(condition, &values)? != 0 {
+                        return self.run_all(body, values);
+                    }
+                }
+                return self.run_all(otherwise, values);
+            }
+            Statement::While { condition, body, bound, span } => {
+                return self.run_while(condition, body, *bound, *span, values);
+            }
+            Statement::For { counter, from, to, step, body } => {
+                return self.run_for(*counter, [*from, *to, *step].map(i128::from), body, values);
+            }
+            Statement::Block { locals, body } => {
+                let After { values, leaving } = self.run_all(body, self.introduced(locals, values))?;
+                return Ok(After { values, leaving: leaving.saturating_sub(1) });
+            }
+            Statement::Leave(depth) => return Ok(After { values, leaving: depth + 1 }),
+            Statement::Fail { kind, span, .. } => return Err(Wrong::Fault(*kind, *span)),
+            Statement::Assume(condition) => {
+                if self.evaluate(condition, &values)? == 0 {
+                    return Err(Wrong::Never);
+                }
+                Vec::new()
+            }
+        };
+        for (place, value, _) in stores {
+            values[place] = value;
+        }
+        Ok(After { values, leaving: 0 })
+    }
+
+    fn run_while(
+        &self,
+        condition: &Expression,
+        body: &[Statement],
+        bound: u32,
+        span: Span,
+        values: Values,
+    ) -> Result<After, Wrong> {
+        let mut after = After { values, leaving: 0 };
+        let mut rounds = 0;
+        while after.leaving == 0 && self.evaluate(condition, &after.values)? != 0 {
+            if rounds == bound {
+                return Err(Wrong::Fault(FaultKind::Bound, span));
+            }
+            after = self.run_all(body, after.values)?;
+            rounds += 1;
+        }
+        Ok(after)
+    }
+
+    fn run_for(
+        &self,
+        counter: VariableId,
+        [from, to, step]: [i128; 3],
+        body: &[Statement],
+        values: Values,
+    ) -> Result<After, Wrong> {
+        let mut after = After { values, leaving: 0 };
+        let mut now = from;
+        while after.leaving == 0 && (to - now) * step.signum() >= 0 {
+            after.values[self.first[counter.index()]] = Some(now as i64);
+            after = self.run_all(body, after.values)?;
+            now += step;
+        }
+        Ok(after)
+    }
+
+    /// Where among the values the first of so many elements is.
+    fn place(&self, place: &Place, count: u32, values: &Values) -> Result<usize, Wrong> {
+        let first = self.first[place.variable.index()];
+        let Some(index) = &place.index else { return Ok(first) };
+        let index = self.evaluate(index, values)?;
+        // All of them must be there, so the last one must be, and the first.
+        let elements = self.program.variable(place.variable).elements();
+        element(index, elements, place.span)?;
+        element(index + i64::from(count) - 1, elements, place.span)?;
+        Ok(first + index as usize)
+    }
+
+    fn copies(
+        &self,
+        to: &Place,
+        from: &Place,
+        count: u32,
+        span: Span,
+        values: &Values,
+    ) -> Result<Vec<Store>, Wrong> {
+        let (first, source) = (self.place(to, count, values)?, self.place(from, count, values)?);
+        let variable = self.program.variable(to.variable);
+        let copy = |offset: usize| match values[source + offset] {
+            Some(value) => Ok((first + offset, Some(self.convert(variable.domain, value, span)?), span)),
+            None if variable.optional => Ok((first + offset, None, span)),
+            None => Err(Wrong::Fault(FaultKind::Undefined, span)),
+        };
+        (0..count as usize).map(copy).collect()
     }
 
     /// What an assignment stores: index, value and range in this order.
     fn store(&self, assignment: &Assignment, values: &Values) -> Result<Store, Wrong> {
-        let place = &assignment.place;
-        let variable = self.program.variable(place.variable);
-        let index = match &place.index {
-            None => 0,
-            Some(index) => element(self.evaluate(index, values)?, variable.elements(), place.span)?,
-        };
+        let place = self.place(&assignment.place, 1, values)?;
         let value = self.evaluate(&assignment.value, values)?;
-        let value = self.convert(variable.domain, value, assignment.span)?;
-        Ok((self.first[place.variable.index()] + index, value, assignment.span))
+        let domain = self.program.variable(assignment.place.variable).domain;
+        Ok((place, Some(self.convert(domain, value, assignment.span)?), assignment.span))
     }
 
     fn convert(&self, domain: Domain, value: i64, span: Span) -> Result<i64, Wrong> {
@@ -217,7 +396,7 @@ impl Meaning {
             return Ok(value);
         }
         match self.program.overflow {
-            Overflow::Fault => Err((FaultKind::Range, span)),
+            Overflow::Fault => Err(Wrong::Fault(FaultKind::Range, span)),
             Overflow::Wrap => {
                 let (low, high) = (i128::from(domain.low), i128::from(domain.high));
                 Ok((low + (i128::from(value) - low).rem_euclid(high - low + 1)) as i64)
@@ -230,7 +409,7 @@ impl Meaning {
         match i64::try_from(value) {
             Ok(value) => Ok(value),
             Err(_) if self.program.overflow == Overflow::Wrap => Ok(value as i64),
-            Err(_) => Err((FaultKind::Overflow, span)),
+            Err(_) => Err(Wrong::Fault(FaultKind::Overflow, span)),
         }
     }
 
@@ -238,11 +417,17 @@ impl Meaning {
         let span = expression.span;
         match &expression.kind {
             ExpressionKind::Constant(value) => Ok(*value),
-            ExpressionKind::Read(variable) => Ok(values[self.first[variable.index()]]),
+            ExpressionKind::Read(variable) => {
+                values[self.first[variable.index()]].ok_or(Wrong::Fault(FaultKind::Undefined, span))
+            }
             ExpressionKind::Element(variable, index) => {
                 let index = self.evaluate(index, values)?;
                 let index = element(index, self.program.variable(*variable).elements(), span)?;
-                Ok(values[self.first[variable.index()] + index])
+                let value = values[self.first[variable.index()] + index];
+                value.ok_or(Wrong::Fault(FaultKind::Undefined, span))
+            }
+            ExpressionKind::IsUndefined(place) => {
+                Ok(i64::from(values[self.place(place, 1, values)?].is_none()))
             }
             ExpressionKind::Unary(operator, operand) => {
                 let value = self.evaluate(operand, values)?;
@@ -282,6 +467,16 @@ impl Meaning {
                 let value = self.evaluate(operand, values)?;
                 self.convert(*domain, value, span)
             }
+            ExpressionKind::Checked(domain, kind, operand) => {
+                let value = self.evaluate(operand, values)?;
+                let inside = domain.low <= value && value <= domain.high;
+                if inside { Ok(value) } else { Err(Wrong::Fault(*kind, span)) }
+            }
+            ExpressionKind::Compute(computation) => {
+                let values = self.introduced(&computation.locals, values.clone());
+                let after = self.run_all(&computation.body, values)?;
+                self.evaluate(&computation.value, &after.values)
+            }
         }
     }
 
@@ -291,12 +486,12 @@ impl Meaning {
             BinaryOperator::Subtract => left - right,
             BinaryOperator::Multiply => left * right,
             BinaryOperator::Divide | BinaryOperator::Remainder if right == 0 => {
-                return Err((FaultKind::Division, span));
+                return Err(Wrong::Fault(FaultKind::Division, span));
             }
             BinaryOperator::Divide => left / right,
             BinaryOperator::Remainder => left % right,
             BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight if !(0..=63).contains(&right) => {
-                return Err((FaultKind::Shift, span));
+                return Err(Wrong::Fault(FaultKind::Shift, span));
             }
             BinaryOperator::ShiftLeft => left << right,
             BinaryOperator::ShiftRight => left >> right,
@@ -326,10 +521,9 @@ impl Meaning {
     }
 
     fn push_initial(&self, out: &mut Steps) -> Result<(), Full> {
-        let values: Values =
-            self.program.variables.iter().flat_map(|variable| variable.initial.clone()).collect();
+        let values = self.initial();
         for (number, start) in (0..).zip(&self.program.starts) {
-            let result = self.run(&start.body, &values);
+            let result = self.run(&start.command, &start.arguments, &values);
             self.push(Outcome { action: number, movers: ProcessSet::default(), result }, out)?;
         }
         out.finish_source(Labels::default(), ProcessSet::default())
@@ -352,7 +546,8 @@ impl Meaning {
         let Outcome { action, movers, result } = outcome;
         match result {
             Ok(values) => out.push(&self.encode(&values), action, movers, Marks::default()),
-            Err((kind, span)) => out.push_fault(Fault { action, kind, span }),
+            Err(Wrong::Fault(kind, span)) => out.push_fault(Fault { action, kind, span }),
+            Err(Wrong::Never) => Ok(()),
         }
     }
 }
@@ -408,7 +603,11 @@ impl TransitionSystem for Meaning {
 
 /// The element an index names.
 fn element(index: i64, elements: u32, span: Span) -> Result<usize, Wrong> {
-    if (0..i64::from(elements)).contains(&index) { Ok(index as usize) } else { Err((FaultKind::Index, span)) }
+    if (0..i64::from(elements)).contains(&index) {
+        Ok(index as usize)
+    } else {
+        Err(Wrong::Fault(FaultKind::Index, span))
+    }
 }
 
 fn movers_of<'a>(actions: impl IntoIterator<Item = &'a Action>) -> ProcessSet {

@@ -7,8 +7,8 @@
 
 use fathom_model::expression::{Domain, Overflow};
 use fathom_model::program::{
-    Action, Assignment, Composition, Exchange, Label, LabelKind, Location, Mover, Process, ProcessId,
-    Program, PropertyEdge, PropertyProcess, Role, Start, Statement, Variable, VariableId,
+    Action, Assignment, Command, Composition, Exchange, Label, LabelKind, Location, Mover, Process,
+    ProcessId, Program, PropertyEdge, PropertyProcess, Role, Start, Statement, Variable, VariableId,
 };
 use fathom_model::span::Span;
 use fathom_model::verify::problems;
@@ -119,6 +119,7 @@ fn random_processes(random: &mut Random, size: usize, plan: &mut Plan, program: 
             role: Role::Location(process),
             domain: Domain::new(0, locations as i64 - 1),
             length: None,
+            optional: false,
             initial: vec![random.between(0, locations as i64 - 1)],
             span: Span::default(),
         });
@@ -171,6 +172,7 @@ fn add_variable(random: &mut Random, program: &mut Program, domain: Domain, leng
         role,
         domain,
         length,
+        optional: false,
         initial: (0..length.unwrap_or(1)).map(|_| initial()).collect(),
         span: Span::default(),
     });
@@ -280,7 +282,8 @@ impl Builder<'_> {
         };
         let name = if movers.is_empty() { Some(format!("rule{}", self.program.actions.len())) } else { None };
         let span = self.writer.span();
-        self.program.actions.push(Action { name, movers, guard, body, exchange, span });
+        let command = Command::new(guard, body);
+        self.program.actions.push(Action { name, movers, command, arguments: Vec::new(), exchange, span });
     }
 
     /// Parallel assignments, most to data of the action's owner or to global ones; none if nothing can be assigned.
@@ -318,7 +321,8 @@ impl Builder<'_> {
                 body.extend(self.start_move());
             }
             let span = self.writer.span();
-            self.program.starts.push(Start { name: Some(format!("start{number}")), body, span });
+            let (name, command) = (Some(format!("start{number}")), Command::new(None, body));
+            self.program.starts.push(Start { name, command, arguments: Vec::new(), span });
         }
     }
 

@@ -5,8 +5,8 @@ use fathom_model::expression::{
 };
 use fathom_model::expression::{BinaryOperator, UnaryOperator};
 use fathom_model::program::{
-    Action, Assignment, Composition, Label, LabelKind, Location, Mover, Place, Process, ProcessId, Program,
-    Role, Start, Statement, Variable, VariableId,
+    Action, Assignment, Command, Composition, Label, LabelKind, Location, Mover, Place, Process, ProcessId,
+    Program, Role, Start, Statement, Variable, VariableId,
 };
 use fathom_model::span::Span;
 use fathom_model::steps::Labels;
@@ -44,6 +44,7 @@ fn variable(name: &str, low: i64, high: i64, initial: &[i64]) -> Variable {
         role: Role::Global,
         domain: Domain::new(low, high),
         length: if initial.len() == 1 { None } else { Some(initial.len() as u32) },
+        optional: false,
         initial: initial.to_vec(),
         span: NOWHERE,
     }
@@ -80,7 +81,8 @@ fn action(movers: &[(u32, u32, u32)], guard: Option<Expression>, assigns: Vec<As
     if !assigns.is_empty() {
         body.push(Statement::Assign(assigns));
     }
-    Action { name: None, movers, guard, body, exchange: None, span: NOWHERE }
+    let command = Command::new(guard, body);
+    Action { name: None, movers, command, arguments: Vec::new(), exchange: None, span: NOWHERE }
 }
 
 fn explored(program: &Program) -> Explored {
@@ -93,7 +95,10 @@ fn value(expression: &Expression, overflow: Overflow) -> Result<i64, FaultKind> 
     let program = Program {
         variables: vec![variable("x", i64::MIN, i64::MAX, &[0]), variable("a", 0, 30, &[10, 20, 30])],
         starts: vec![Start {
-            body: vec![Statement::Assign(vec![assignment(0, None, expression.clone())])],
+            command: Command::new(
+                None,
+                vec![Statement::Assign(vec![assignment(0, None, expression.clone())])],
+            ),
             ..Start::default()
         }],
         overflow,

@@ -90,8 +90,8 @@ fn every_form_of_program_occurs() {
         seen.insert(format!("processes {}", program.processes.len().min(5)));
         for action in &program.actions {
             seen.insert(format!("movers {}", action.movers.len()));
-            action.guard.iter().for_each(|guard| forms_of(guard, &mut forms));
-            for statement in &action.body {
+            action.command.guard.iter().for_each(|guard| forms_of(guard, &mut forms));
+            for statement in &action.command.body {
                 if let Statement::Assign(assignments) = statement {
                     seen.insert(format!("parallel {}", assignments.len() > 1));
                     assignments.iter().for_each(|assignment| forms_of(&assignment.value, &mut forms));

@@ -2,7 +2,7 @@
 
 use fathom_model::steps::{Full, Marks, ProcessSet, Steps};
 
-use super::evaluate::evaluate;
+use super::execute::Halt;
 use super::{Interpreter, Scratch, execute};
 
 /// Pushes the steps and faults of a source whose values are in `scratch`; gives the processes that can move.
@@ -44,15 +44,16 @@ fn step(
         }
         movers.insert(mover.process.0);
     }
-    let guard = action.guard.as_ref().map_or(Ok(1), |guard| evaluate(system, &scratch.values, guard));
-    let outcome = match guard {
+    let outcome = match system.guard(action, &mut scratch.values) {
         Ok(0) => return Ok(ProcessSet::default()),
-        Ok(_) => execute::run(system, &action.body, source, scratch),
-        Err(trouble) => Err(trouble),
+        Ok(_) => execute::run(system, &action.command.body, source, scratch),
+        Err(halt) => Err(halt),
     };
     match outcome {
         Ok(()) => out.push(&scratch.target, number, movers, Marks::default()).map(|()| movers),
-        Err(trouble) => out.push_fault(trouble.fault(number)).map(|()| ProcessSet::default()),
+        Err(Halt::Fault(trouble)) => out.push_fault(trouble.fault(number)).map(|()| ProcessSet::default()),
+        Err(Halt::Discard) => Ok(ProcessSet::default()),
+        Err(Halt::Leave(_)) => unreachable!("verified: blocks that are left are there"),
     }
 }
 

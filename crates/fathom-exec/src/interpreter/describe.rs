@@ -5,8 +5,7 @@ use fathom_model::program::{Action, Composition, Exchange};
 use fathom_model::span::Span;
 use fathom_model::system::{Description, Message, Move, Query};
 
-use super::evaluate::evaluate;
-use super::{Interpreter, synchronous};
+use super::{Interpreter, Trouble, synchronous};
 
 /// Answers a query.
 pub(super) fn describe(system: &Interpreter, what: Query<'_>) -> Description {
@@ -24,10 +23,16 @@ pub(super) fn describe(system: &Interpreter, what: Query<'_>) -> Description {
         }
         Query::Fault { source, fault } => {
             let step = step(system, source, fault.action);
-            Description { title: fault.kind.text().into(), span: Some(fault.span), ..step }
+            let trouble = Trouble { kind: fault.kind, span: fault.span };
+            Description { title: words(system, trouble), span: Some(fault.span), ..step }
         }
         Query::Label { record, label } => label_on(system, record, label),
     }
+}
+
+/// The model's own words, if it has any for this, else ours.
+fn words(system: &Interpreter, Trouble { kind, span }: Trouble) -> String {
+    system.messages.get(&(span, kind)).cloned().unwrap_or_else(|| kind.text().into())
 }
 
 fn values(system: &Interpreter, record: &[u64]) -> Vec<(String, String)> {
@@ -74,16 +79,16 @@ fn moves(system: &Interpreter, action: &Action) -> Vec<Move> {
 fn message(system: &Interpreter, source: &[u64], exchange: &Exchange) -> Message {
     let mut values = Vec::new();
     system.unpack(source, &mut values);
-    let text = |value: &Expression| match evaluate(system, &values, value) {
+    let mut text = |value: &Expression| match system.evaluate(value, &mut values) {
         Ok(value) => value.to_string(),
-        Err(trouble) => trouble.kind.text().into(),
+        Err(trouble) => words(system, trouble),
     };
     let name = |process: fathom_model::program::ProcessId| system.program.process(process).name.clone();
     Message {
         channel: exchange.channel.clone(),
         sender: exchange.sender.map(name),
         receiver: exchange.receiver.map(name),
-        values: exchange.values.iter().map(text).collect(),
+        values: exchange.values.iter().map(&mut text).collect(),
     }
 }
 
@@ -91,10 +96,10 @@ fn label_on(system: &Interpreter, record: &[u64], label: usize) -> Description {
     let mut values = Vec::new();
     system.unpack(record, &mut values);
     let label = &system.program.labels[label];
-    let verdict = evaluate(system, &values, &label.expression);
+    let verdict = system.evaluate(&label.expression, &mut values);
     let (text, span): (String, Span) = match verdict {
         Ok(value) => (if value != 0 { "true".into() } else { "false".into() }, label.span),
-        Err(trouble) => (trouble.kind.text().into(), trouble.span),
+        Err(trouble) => (words(system, trouble), trouble.span),
     };
     Description {
         title: label.name.clone(),

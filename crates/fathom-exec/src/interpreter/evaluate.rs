@@ -1,11 +1,12 @@
 //! What is an expression worth in a state?
 
-use fathom_model::expression::{Expression, ExpressionKind, FaultKind};
-use fathom_model::program::VariableId;
+use fathom_model::expression::{Computation, Expression, ExpressionKind, FaultKind};
+use fathom_model::program::{Place, Role, VariableId};
 use fathom_model::span::Span;
 use fathom_model::steps::Fault;
 
 use super::Interpreter;
+use super::execute::{self, Halt};
 
 /// Evaluation found that the model misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,26 +24,39 @@ impl Trouble {
     }
 }
 
-/// The value of an expression over unpacked values.
-pub fn evaluate(system: &Interpreter, values: &[i64], expression: &Expression) -> Result<i64, Trouble> {
-    let value_of = |expression: &Expression| evaluate(system, values, expression);
+/// The value of an expression over unpacked values. Values of temporaries that are introduced inside it change.
+pub(super) fn evaluate(
+    system: &Interpreter,
+    values: &mut [i64],
+    expression: &Expression,
+) -> Result<i64, Halt> {
     let span = expression.span;
     match &expression.kind {
         ExpressionKind::Constant(value) => Ok(*value),
-        ExpressionKind::Read(variable) => Ok(values[system.bases[variable.index()]]),
+        ExpressionKind::Read(variable) => {
+            defined(system, *variable, values[system.bases[variable.index()]], span)
+        }
         ExpressionKind::Element(variable, index) => {
-            Ok(values[element(system, *variable, value_of(index)?, span)?])
+            let index = evaluate(system, values, index)?;
+            let place = elements(system, *variable, index, 1, span)?;
+            defined(system, *variable, values[place], span)
+        }
+        ExpressionKind::IsUndefined(place) => {
+            let undefined = system.program.variable(place.variable).undefined();
+            Ok(i64::from(Some(values[locate(system, values, place, 1)?]) == undefined))
         }
         ExpressionKind::Unary(operator, operand) => {
-            at(span, operator.apply(system.program.overflow, value_of(operand)?))
+            let value = evaluate(system, values, operand)?;
+            at(span, operator.apply(system.program.overflow, value))
         }
         ExpressionKind::Binary(operator, left, right) => {
-            let (left, right) = (value_of(left)?, value_of(right)?);
+            let left = evaluate(system, values, left)?;
+            let right = evaluate(system, values, right)?;
             at(span, operator.apply(system.program.overflow, left, right))
         }
         ExpressionKind::All(operands) => {
             for operand in operands {
-                if value_of(operand)? == 0 {
+                if evaluate(system, values, operand)? == 0 {
                     return Ok(0);
                 }
             }
@@ -50,7 +64,7 @@ pub fn evaluate(system: &Interpreter, values: &[i64], expression: &Expression) -
         }
         ExpressionKind::Any(operands) => {
             for operand in operands {
-                if value_of(operand)? != 0 {
+                if evaluate(system, values, operand)? != 0 {
                     return Ok(1);
                 }
             }
@@ -58,30 +72,79 @@ pub fn evaluate(system: &Interpreter, values: &[i64], expression: &Expression) -
         }
         ExpressionKind::Conditional(operands) => {
             let [condition, then, otherwise] = &**operands;
-            if value_of(condition)? != 0 { value_of(then) } else { value_of(otherwise) }
+            let chosen = if evaluate(system, values, condition)? != 0 { then } else { otherwise };
+            evaluate(system, values, chosen)
         }
         ExpressionKind::Convert(domain, operand) => {
-            at(span, domain.convert(system.program.overflow, value_of(operand)?))
+            let value = evaluate(system, values, operand)?;
+            at(span, domain.convert(system.program.overflow, value))
         }
+        ExpressionKind::Checked(domain, kind, operand) => {
+            let value = evaluate(system, values, operand)?;
+            at(span, if domain.contains(value) { Ok(value) } else { Err(*kind) })
+        }
+        ExpressionKind::Compute(computation) => compute(system, values, computation),
     }
 }
 
-/// Where an element lies among the unpacked values.
-pub(super) fn element(
+/// Runs the statements on the values themselves: they change temporaries of the computation alone.
+fn compute(system: &Interpreter, values: &mut [i64], computation: &Computation) -> Result<i64, Halt> {
+    introduce(system, values, &computation.locals);
+    execute::run_on_temporaries(system, &computation.body, values)?;
+    evaluate(system, values, &computation.value)
+}
+
+/// Gives temporaries their initial values.
+pub(super) fn introduce(system: &Interpreter, values: &mut [i64], locals: &[VariableId]) {
+    for local in locals {
+        let variable = system.program.variable(*local);
+        assert_eq!(variable.role, Role::Temporary, "verified");
+        let base = system.bases[local.index()];
+        values[base..base + variable.initial.len()].copy_from_slice(&variable.initial);
+    }
+}
+
+/// Where the first of so many elements from a place on lies among the unpacked values.
+pub(super) fn locate(
+    system: &Interpreter,
+    values: &mut [i64],
+    place: &Place,
+    count: u32,
+) -> Result<usize, Halt> {
+    match &place.index {
+        Some(index) => {
+            let index = evaluate(system, values, index)?;
+            elements(system, place.variable, index, count, place.span)
+        }
+        None => Ok(system.bases[place.variable.index()]),
+    }
+}
+
+/// Where the first of so many elements from an index on lies among the unpacked values.
+fn elements(
     system: &Interpreter,
     variable: VariableId,
     index: i64,
+    count: u32,
     span: Span,
-) -> Result<usize, Trouble> {
-    let elements = i64::from(system.program.variable(variable).elements());
-    if (0..elements).contains(&index) {
+) -> Result<usize, Halt> {
+    let last = i64::from(system.program.variable(variable).elements()) - i64::from(count);
+    if (0..=last).contains(&index) {
         Ok(system.bases[variable.index()] + index as usize)
     } else {
-        Err(Trouble { kind: FaultKind::Index, span })
+        at(span, Err(FaultKind::Index))
+    }
+}
+
+/// A value that was read, which must not stand for undefined.
+fn defined(system: &Interpreter, variable: VariableId, value: i64, span: Span) -> Result<i64, Halt> {
+    match system.program.variable(variable).undefined() {
+        Some(undefined) if undefined == value => at(span, Err(FaultKind::Undefined)),
+        _ => Ok(value),
     }
 }
 
 /// A fault with its place.
-pub(super) fn at<T>(span: Span, outcome: Result<T, FaultKind>) -> Result<T, Trouble> {
-    outcome.map_err(|kind| Trouble { kind, span })
+pub(super) fn at<T>(span: Span, outcome: Result<T, FaultKind>) -> Result<T, Halt> {
+    outcome.map_err(|kind| Halt::Fault(Trouble { kind, span }))
 }

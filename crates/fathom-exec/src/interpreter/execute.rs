@@ -1,10 +1,22 @@
 //! Which record does a body lead to?
 
-use fathom_model::expression::FaultKind;
-use fathom_model::program::{Assignment, Statement, VariableId};
+use fathom_model::expression::{Expression, FaultKind};
+use fathom_model::program::{Assignment, Place, Role, Statement, VariableId};
+use fathom_model::span::Span;
 
-use super::evaluate::{Trouble, at, element, evaluate};
+use super::evaluate::{Trouble, at, evaluate, introduce, locate};
 use super::{Interpreter, Scratch};
+
+/// Why there is no value or no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// The model misbehaves.
+    Fault(Trouble),
+    /// The model says that there is no such step.
+    Discard,
+    /// On the way out of so many blocks and one more. Comes out of statements only.
+    Leave(u32),
+}
 
 /// A value on its way to its place.
 #[derive(Clone, Copy, Debug)]
@@ -17,35 +29,51 @@ pub(super) struct Store {
     value: i64,
 }
 
-/// How often a place may be written before the writes are made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Writes {
-    /// Any number of times.
-    LastWins,
-    /// Twice is a fault.
-    Once,
+/// Where stores go.
+struct Machine<'a> {
+    system: &'a Interpreter,
+    values: &'a mut [i64],
+    /// What a statement will store.
+    pending: &'a mut Vec<Store>,
+    /// None where only temporaries are stored.
+    state: Option<Changes<'a>>,
 }
 
-/// Runs statements one after the other; `scratch.target` is the record they lead to. The values are as before when it returns.
+/// What becomes of a state.
+struct Changes<'a> {
+    /// The record under change.
+    target: &'a mut [u64],
+    /// What was changed among the values: place and old value.
+    undo: &'a mut Vec<(usize, i64)>,
+}
+
+/// Runs statements one after the other; `scratch.target` is the record they lead to. The values of the state are as before when it returns.
 pub(super) fn run(
     system: &Interpreter,
     body: &[Statement],
     source: &[u64],
     scratch: &mut Scratch,
-) -> Result<(), Trouble> {
-    scratch.target.clear();
-    scratch.target.extend_from_slice(source);
-    scratch.undo.clear();
-    scratch.pending.clear();
-    let outcome = body.iter().try_for_each(|statement| {
-        prepare(system, statement, Writes::LastWins, scratch)?;
-        commit(system, scratch);
-        Ok(())
-    });
-    for &(place, value) in scratch.undo.iter().rev() {
-        scratch.values[place] = value;
+) -> Result<(), Halt> {
+    let Scratch { values, undo, pending, target } = scratch;
+    target.clear();
+    target.extend_from_slice(source);
+    undo.clear();
+    pending.clear();
+    let mut machine = Machine { system, values, pending, state: Some(Changes { target, undo }) };
+    let outcome = machine.body(body);
+    for &(place, value) in undo.iter().rev() {
+        values[place] = value;
     }
     outcome
+}
+
+/// Runs statements that change temporaries only.
+pub(super) fn run_on_temporaries(
+    system: &Interpreter,
+    body: &[Statement],
+    values: &mut [i64],
+) -> Result<(), Halt> {
+    Machine { system, values, pending: &mut Vec::new(), state: None }.body(body)
 }
 
 /// Runs the bodies of a joint step: all read the old values, and no place is written twice.
@@ -54,12 +82,23 @@ pub(super) fn run_jointly<'a>(
     bodies: impl Iterator<Item = &'a [Statement]>,
     source: &[u64],
     scratch: &mut Scratch,
-) -> Result<(), Trouble> {
+) -> Result<(), Halt> {
     scratch.target.clear();
     scratch.target.extend_from_slice(source);
     scratch.pending.clear();
     for statement in bodies.flatten() {
-        prepare(system, statement, Writes::Once, scratch)?;
+        let Scratch { values, pending, .. } = scratch;
+        let mut machine = Machine { system, values, pending, state: None };
+        match statement {
+            Statement::Assign(assignments) => {
+                for assignment in assignments {
+                    machine.assign(assignment)?;
+                    machine.written_once(assignment.span)?;
+                }
+            }
+            Statement::Move { process, to } => machine.go(system.program.process(*process).variable, *to),
+            _ => unreachable!("a verified synchronous action moves and assigns"),
+        }
     }
     for store in &scratch.pending {
         write(system, &mut scratch.target, store);
@@ -67,52 +106,175 @@ pub(super) fn run_jointly<'a>(
     Ok(())
 }
 
-/// Evaluates a statement over the values as they are and puts what it stores among the pending.
-fn prepare(
-    system: &Interpreter,
-    statement: &Statement,
-    writes: Writes,
-    scratch: &mut Scratch,
-) -> Result<(), Trouble> {
-    match statement {
-        Statement::Move { process, to } => {
-            let variable = system.program.process(*process).variable;
-            let place = system.bases[variable.index()];
-            scratch.pending.push(Store { variable, element: 0, place, value: i64::from(*to) });
-            Ok(())
-        }
-        Statement::Assign(assignments) => assignments.iter().try_for_each(|assignment| {
-            let store = assign(system, &scratch.values, assignment)?;
-            if writes == Writes::Once && scratch.pending.iter().any(|other| other.place == store.place) {
-                return Err(Trouble { kind: FaultKind::DoubleWrite, span: assignment.span });
+impl Machine<'_> {
+    fn body(&mut self, body: &[Statement]) -> Result<(), Halt> {
+        body.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<(), Halt> {
+        match statement {
+            Statement::Move { process, to } => self.go(self.system.program.process(*process).variable, *to),
+            Statement::Assign(assignments) => assignments.iter().try_for_each(|it| self.assign(it))?,
+            Statement::Copy { to, from, count, span } => self.copy(to, from, *count, *span)?,
+            Statement::Fill { place, count, value, span } => {
+                self.fill(place, *count, value.as_ref(), *span)?;
             }
-            scratch.pending.push(store);
-            Ok(())
-        }),
+            Statement::If { arms, otherwise } => return self.choose(arms, otherwise),
+            Statement::While { condition, body, bound, span } => {
+                return self.repeat(condition, body, *bound, *span);
+            }
+            Statement::For { counter, from, to, step, body } => {
+                return self.count(*counter, [*from, *to, *step], body);
+            }
+            Statement::Block { locals, body } => return self.block(locals, body),
+            Statement::Leave(depth) => return Err(Halt::Leave(*depth)),
+            Statement::Fail { kind, span, .. } => return at(*span, Err(*kind)),
+            Statement::Assume(condition) => {
+                return if self.value(condition)? == 0 { Err(Halt::Discard) } else { Ok(()) };
+            }
+        }
+        self.commit();
+        Ok(())
     }
-}
 
-fn assign(system: &Interpreter, values: &[i64], assignment: &Assignment) -> Result<Store, Trouble> {
-    let Assignment { place, value, span } = assignment;
-    let variable = place.variable;
-    let base = system.bases[variable.index()];
-    let place = match &place.index {
-        Some(index) => element(system, variable, evaluate(system, values, index)?, place.span)?,
-        None => base,
-    };
-    let value = evaluate(system, values, value)?;
-    let value = at(*span, system.program.variable(variable).domain.convert(system.program.overflow, value))?;
-    Ok(Store { variable, element: (place - base) as u32, place, value })
-}
-
-/// Makes the pending stores.
-fn commit(system: &Interpreter, scratch: &mut Scratch) {
-    for store in &scratch.pending {
-        scratch.undo.push((store.place, scratch.values[store.place]));
-        scratch.values[store.place] = store.value;
-        write(system, &mut scratch.target, store);
+    fn value(&mut self, expression: &Expression) -> Result<i64, Halt> {
+        evaluate(self.system, self.values, expression)
     }
-    scratch.pending.clear();
+
+    fn choose(&mut self, arms: &[(Expression, Vec<Statement>)], otherwise: &[Statement]) -> Result<(), Halt> {
+        for (condition, body) in arms {
+            if self.value(condition)? != 0 {
+                return self.body(body);
+            }
+        }
+        self.body(otherwise)
+    }
+
+    fn repeat(
+        &mut self,
+        condition: &Expression,
+        body: &[Statement],
+        bound: u32,
+        span: Span,
+    ) -> Result<(), Halt> {
+        for _ in 0..bound {
+            if self.value(condition)? == 0 {
+                return Ok(());
+            }
+            self.body(body)?;
+        }
+        if self.value(condition)? == 0 { Ok(()) } else { at(span, Err(FaultKind::Bound)) }
+    }
+
+    fn count(
+        &mut self,
+        counter: VariableId,
+        [from, to, step]: [i64; 3],
+        body: &[Statement],
+    ) -> Result<(), Halt> {
+        let place = self.system.bases[counter.index()];
+        let mut next = Some(from);
+        while let Some(now) = next.filter(|now| if step > 0 { *now <= to } else { *now >= to }) {
+            self.values[place] = now;
+            self.body(body)?;
+            next = now.checked_add(step);
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, locals: &[VariableId], body: &[Statement]) -> Result<(), Halt> {
+        introduce(self.system, self.values, locals);
+        match self.body(body) {
+            Err(Halt::Leave(0)) => Ok(()),
+            Err(Halt::Leave(depth)) => Err(Halt::Leave(depth - 1)),
+            outcome => outcome,
+        }
+    }
+
+    fn go(&mut self, variable: VariableId, to: u32) {
+        let place = self.system.bases[variable.index()];
+        self.pending.push(Store { variable, element: 0, place, value: i64::from(to) });
+    }
+
+    fn assign(&mut self, assignment: &Assignment) -> Result<(), Halt> {
+        let Assignment { place, value, span } = assignment;
+        let first = locate(self.system, self.values, place, 1)?;
+        let value = self.value(value)?;
+        let value = self.fitting(place.variable, value, *span)?;
+        self.put(place.variable, first, value);
+        Ok(())
+    }
+
+    fn copy(&mut self, to: &Place, from: &Place, count: u32, span: Span) -> Result<(), Halt> {
+        let target = locate(self.system, self.values, to, count)?;
+        let source = locate(self.system, self.values, from, count)?;
+        let program = &self.system.program;
+        let (none_there, none_here) =
+            (program.variable(from.variable).undefined(), program.variable(to.variable).undefined());
+        for offset in 0..count as usize {
+            let value = self.values[source + offset];
+            let value = match (Some(value) == none_there, none_here) {
+                (false, _) => self.fitting(to.variable, value, span)?,
+                (true, Some(none)) => none,
+                (true, None) => return at(span, Err(FaultKind::Undefined)),
+            };
+            self.put(to.variable, target + offset, value);
+        }
+        Ok(())
+    }
+
+    fn fill(
+        &mut self,
+        place: &Place,
+        count: u32,
+        value: Option<&Expression>,
+        span: Span,
+    ) -> Result<(), Halt> {
+        let first = locate(self.system, self.values, place, count)?;
+        let value = match value {
+            Some(value) => {
+                let value = self.value(value)?;
+                self.fitting(place.variable, value, span)?
+            }
+            None => {
+                self.system.program.variable(place.variable).undefined().expect("verified to be optional")
+            }
+        };
+        (0..count as usize).for_each(|offset| self.put(place.variable, first + offset, value));
+        Ok(())
+    }
+
+    /// A value brought into the domain of a variable.
+    fn fitting(&self, variable: VariableId, value: i64, span: Span) -> Result<i64, Halt> {
+        let program = &self.system.program;
+        at(span, program.variable(variable).domain.convert(program.overflow, value))
+    }
+
+    fn put(&mut self, variable: VariableId, place: usize, value: i64) {
+        let element = (place - self.system.bases[variable.index()]) as u32;
+        self.pending.push(Store { variable, element, place, value });
+    }
+
+    /// The last pending store goes where no earlier one goes.
+    fn written_once(&self, span: Span) -> Result<(), Halt> {
+        let (last, earlier) = self.pending.split_last().expect("just pushed");
+        let twice = earlier.iter().any(|other| other.place == last.place);
+        if twice { at(span, Err(FaultKind::DoubleWrite)) } else { Ok(()) }
+    }
+
+    /// Makes the pending stores.
+    fn commit(&mut self) {
+        for store in self.pending.drain(..) {
+            let old = std::mem::replace(&mut self.values[store.place], store.value);
+            if self.system.program.variable(store.variable).role == Role::Temporary {
+                continue;
+            }
+            let Changes { target, undo } =
+                self.state.as_mut().expect("verified: computations store temporaries only");
+            undo.push((store.place, old));
+            write(self.system, target, &store);
+        }
+    }
 }
 
 fn write(system: &Interpreter, target: &mut [u64], store: &Store) {

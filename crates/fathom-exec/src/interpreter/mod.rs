@@ -9,15 +9,23 @@ mod evaluate;
 mod execute;
 mod synchronous;
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use fathom_model::expression::{Expression, ExpressionKind, FaultKind};
 use fathom_model::layout::{Layout, Possible};
-use fathom_model::program::{Composition, Program};
+use fathom_model::program::{Action, Command, Composition, Program, Role, Statement};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
+use fathom_model::span::Span;
 use fathom_model::steps::{Full, Labels, Marks, ProcessSet, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::verify;
 
-pub use evaluate::{Trouble, evaluate};
+use evaluate::evaluate;
+use execute::Halt;
+
+pub use evaluate::Trouble;
 
 /// A program with the layout of its records: a transition system.
 #[derive(Clone, Debug)]
@@ -39,6 +47,8 @@ pub struct Interpreter {
     positions: Vec<u32>,
     /// By process of a synchronous program: how many actions it has.
     counts: Vec<u32>,
+    /// The words of the model's own failures, by where they stand.
+    messages: HashMap<(Span, FaultKind), String>,
 }
 
 impl Interpreter {
@@ -71,6 +81,7 @@ impl Interpreter {
                 .collect(),
             free: Vec::new(),
             positions: Vec::with_capacity(program.actions.len()),
+            messages: messages(&program),
             counts: vec![0; program.processes.len()],
             program,
             layout,
@@ -111,12 +122,37 @@ impl Interpreter {
         }
     }
 
-    /// The values of a record, one per element, in declaration order.
+    /// The values of a record, one per element, in declaration order; temporaries have any.
     fn unpack(&self, record: &[u64], values: &mut Vec<i64>) {
         values.clear();
-        for field in &self.layout.fields {
-            values.extend((0..field.elements).map(|index| field.read(record, index)));
+        for (field, variable) in self.layout.fields.iter().zip(&self.program.variables) {
+            if variable.role == Role::Temporary {
+                values.extend(&variable.initial);
+            } else {
+                values.extend((0..field.elements).map(|index| field.read(record, index)));
+            }
         }
+    }
+
+    /// Gives a command its arguments.
+    fn bind(&self, command: &Command, arguments: &[i64], values: &mut [i64]) {
+        for (parameter, argument) in command.parameters.iter().zip(arguments) {
+            values[self.bases[parameter.index()]] = *argument;
+        }
+    }
+
+    /// The value of an action's guard, 1 if it has none. Its arguments are bound afterwards.
+    fn guard(&self, action: &Action, values: &mut [i64]) -> Result<i64, Halt> {
+        self.bind(&action.command, &action.arguments, values);
+        action.command.guard.as_ref().map_or(Ok(1), |guard| evaluate(self, values, guard))
+    }
+
+    /// The value of an expression that stands alone.
+    fn evaluate(&self, expression: &Expression, values: &mut [i64]) -> Result<i64, Trouble> {
+        evaluate(self, values, expression).map_err(|halt| match halt {
+            Halt::Fault(trouble) => trouble,
+            Halt::Discard | Halt::Leave(_) => unreachable!("verified: labels neither assume nor leave"),
+        })
     }
 
     /// Where a process is.
@@ -124,10 +160,10 @@ impl Interpreter {
         values[self.bases[self.program.processes[process].variable.index()]] as u32
     }
 
-    fn labels(&self, values: &[i64]) -> Labels {
+    fn labels(&self, values: &mut [i64]) -> Labels {
         let mut labels = Labels::default();
         for (bit, label) in self.program.labels.iter().enumerate() {
-            match evaluate(self, values, &label.expression) {
+            match self.evaluate(&label.expression, values) {
                 Ok(value) => labels.0 |= u64::from(value != 0) << bit,
                 Err(_) => labels.0 |= Labels::FAULT.0,
             }
@@ -137,7 +173,7 @@ impl Interpreter {
 
     fn expand_one(&self, source: &[u64], scratch: &mut Scratch, out: &mut Steps) -> Result<(), Full> {
         self.unpack(source, &mut scratch.values);
-        let labels = if out.columns().labels { self.labels(&scratch.values) } else { Labels::default() };
+        let labels = if out.columns().labels { self.labels(&mut scratch.values) } else { Labels::default() };
         let enabled = match self.program.composition {
             Composition::Asynchronous => asynchronous::expand(self, source, scratch, out)?,
             Composition::Synchronous => synchronous::expand(self, source, scratch, out)?,
@@ -150,6 +186,9 @@ impl Interpreter {
         let mut scratch = Scratch::default();
         for (variable, field) in self.program.variables.iter().zip(&self.layout.fields) {
             scratch.values.extend(&variable.initial);
+            if variable.role == Role::Temporary {
+                continue;
+            }
             // An initial value that every start overwrites may have no code.
             for (index, value) in
                 (0..).zip(&variable.initial).filter(|(_, value)| field.domain.contains(**value))
@@ -158,15 +197,50 @@ impl Interpreter {
             }
         }
         for (number, start) in self.program.starts.iter().enumerate() {
-            match execute::run(self, &start.body, &base, &mut scratch) {
+            self.bind(&start.command, &start.arguments, &mut scratch.values);
+            match execute::run(self, &start.command.body, &base, &mut scratch) {
                 Ok(()) => {
                     out.push(&scratch.target, number as u32, ProcessSet::default(), Marks::default())?;
                 }
-                Err(trouble) => out.push_fault(trouble.fault(number as u32))?,
+                Err(Halt::Fault(trouble)) => out.push_fault(trouble.fault(number as u32))?,
+                Err(Halt::Discard) => {}
+                Err(Halt::Leave(_)) => unreachable!("verified: blocks that are left are there"),
             }
         }
         out.finish_source(Labels::default(), ProcessSet::default())
     }
+}
+
+/// The messages of all failures a program can report, by where they stand. Each command is looked at once.
+fn messages(program: &Program) -> HashMap<(Span, FaultKind), String> {
+    let mut messages = HashMap::new();
+    let mut seen = HashSet::new();
+    let actions = program.actions.iter().map(|action| &action.command);
+    for command in actions.chain(program.starts.iter().map(|start| &start.command)) {
+        if seen.insert(Arc::as_ptr(command)) {
+            command.guard.iter().for_each(|guard| messages_in(guard, &mut messages));
+            messages_of(&command.body, &mut messages);
+        }
+    }
+    program.labels.iter().for_each(|label| messages_in(&label.expression, &mut messages));
+    messages
+}
+
+fn messages_of(body: &[Statement], messages: &mut HashMap<(Span, FaultKind), String>) {
+    Statement::for_each(body, &mut |statement| {
+        if let Statement::Fail { kind, message: Some(message), span } = statement {
+            messages.insert((*span, *kind), message.clone());
+        }
+        statement.for_each_expression(&mut |expression| messages_in(expression, messages));
+    });
+}
+
+fn messages_in(expression: &Expression, messages: &mut HashMap<(Span, FaultKind), String>) {
+    if let ExpressionKind::Compute(computation) = &expression.kind {
+        messages_of(&computation.body, messages);
+        return messages_in(&computation.value, messages);
+    }
+    expression.for_each_operand(&mut |operand| messages_in(operand, messages));
 }
 
 /// What one call works with.
@@ -210,7 +284,7 @@ impl TransitionSystem for Interpreter {
         let mut values = Vec::new();
         for (record, labels) in records.iter().zip(out) {
             self.unpack(record, &mut values);
-            *labels = self.labels(&values);
+            *labels = self.labels(&mut values);
         }
     }
 

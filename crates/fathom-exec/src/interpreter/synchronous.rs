@@ -2,14 +2,14 @@
 
 use fathom_model::steps::{Full, Marks, ProcessSet, Steps};
 
-use super::evaluate::{Trouble, evaluate};
+use super::execute::Halt;
 use super::{Interpreter, Scratch, execute};
 
 /// An action that a process can choose; if its guard faults, choosing it is a fault.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     action: u32,
-    trouble: Option<Trouble>,
+    halt: Option<Halt>,
 }
 
 /// Pushes the joint steps and faults of a source whose values are in `scratch`; gives the processes that can move.
@@ -20,7 +20,7 @@ pub(super) fn expand(
     out: &mut Steps,
 ) -> Result<ProcessSet, Full> {
     let choices: Vec<Vec<Choice>> =
-        (0..system.owned.len()).map(|process| choices_of(system, process, &scratch.values)).collect();
+        (0..system.owned.len()).map(|process| choices_of(system, process, &mut scratch.values)).collect();
     let mut everyone = ProcessSet::default();
     (0..choices.len() as u32).for_each(|process| everyone.insert(process));
     if choices.is_empty() || choices.iter().any(Vec::is_empty) {
@@ -35,7 +35,9 @@ pub(super) fn expand(
                 out.push(&scratch.target, number, everyone, Marks::default())?;
                 enabled = everyone;
             }
-            Err(trouble) => out.push_fault(trouble.fault(number))?,
+            Err(Halt::Fault(trouble)) => out.push_fault(trouble.fault(number))?,
+            Err(Halt::Discard) => {}
+            Err(Halt::Leave(_)) => unreachable!("verified: joint bodies have no blocks"),
         }
         if !advance(&mut chosen, &choices) {
             return Ok(enabled);
@@ -60,14 +62,13 @@ pub(super) fn members(system: &Interpreter, joint: u32) -> Vec<u32> {
     members
 }
 
-fn choices_of(system: &Interpreter, process: usize, values: &[i64]) -> Vec<Choice> {
+fn choices_of(system: &Interpreter, process: usize, values: &mut [i64]) -> Vec<Choice> {
     let mut choices = Vec::new();
     for &action in &system.owned[process][system.location(values, process) as usize] {
-        let guard = system.program.actions[action as usize].guard.as_ref();
-        match guard.map_or(Ok(1), |guard| evaluate(system, values, guard)) {
-            Ok(0) => {}
-            Ok(_) => choices.push(Choice { action, trouble: None }),
-            Err(trouble) => choices.push(Choice { action, trouble: Some(trouble) }),
+        match system.guard(&system.program.actions[action as usize], values) {
+            Ok(0) | Err(Halt::Discard) => {}
+            Ok(_) => choices.push(Choice { action, halt: None }),
+            Err(halt) => choices.push(Choice { action, halt: Some(halt) }),
         }
     }
     choices
@@ -79,12 +80,12 @@ fn joint_step(
     chosen: &[usize],
     source: &[u64],
     scratch: &mut Scratch,
-) -> Result<(), Trouble> {
+) -> Result<(), Halt> {
     let members = || choices.iter().zip(chosen).map(|(choices, &choice)| choices[choice]);
-    if let Some(trouble) = members().find_map(|choice| choice.trouble) {
-        return Err(trouble);
+    if let Some(halt) = members().find_map(|choice| choice.halt) {
+        return Err(halt);
     }
-    let bodies = members().map(|choice| &*system.program.actions[choice.action as usize].body);
+    let bodies = members().map(|choice| &*system.program.actions[choice.action as usize].command.body);
     execute::run_jointly(system, bodies, source, scratch)
 }
 

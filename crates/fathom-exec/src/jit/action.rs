@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
         self.trap = Trap::Action { number, block: failing };
         self.view.reset();
         self.require(tests, next);
-        self.body(&action.body);
+        self.body(&action.command.body);
         self.step(number, full);
         self.builder.ins().jump(next, &[]);
         self.enter(failing);
@@ -103,6 +103,7 @@ impl Emitter<'_, '_> {
                     self.write_place(variable, 0, Operand::constant(i64::from(*to)));
                 }
                 Statement::Assign(assignments) => self.assign(assignments),
+                _ => unreachable!("only plain programs are compiled"),
             }
         }
     }

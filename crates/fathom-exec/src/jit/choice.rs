@@ -42,7 +42,7 @@ impl<'a> Emitter<'a, '_> {
         let movers = action.movers.iter().skip(1);
         let mut tests: Vec<Test<'a>> =
             movers.map(|mover| Test::Equal(place(mover.process), i64::from(mover.from))).collect();
-        action.guard.iter().for_each(|guard| flatten(guard, &mut tests));
+        action.command.guard.iter().for_each(|guard| flatten(guard, &mut tests));
         let free = self.free_run(&tests);
         Candidate { number, tests, free }
     }
@@ -198,6 +198,9 @@ fn is_same_expression(one: &Expression, other: &Expression) -> bool {
         }
         (ExpressionKind::Convert(one, operand), ExpressionKind::Convert(other, value)) => {
             one == other && is_same_expression(operand, value)
+        }
+        (ExpressionKind::Checked(one, kind, operand), ExpressionKind::Checked(other, wrong, value)) => {
+            one == other && kind == wrong && is_same_expression(operand, value)
         }
         _ => false,
     }

@@ -1,6 +1,6 @@
 //! What is known of an expression before it is computed? The interval it lies in, and whether computing it may fault.
 
-use fathom_model::expression::{Expression, ExpressionKind};
+use fathom_model::expression::{Expression, ExpressionKind, Overflow};
 use fathom_model::program::VariableId;
 
 use super::emitter::Emitter;
@@ -50,6 +50,14 @@ impl Emitter<'_, '_> {
                 let operand = self.estimate(operand);
                 let result = interval::convert(overflow, *domain, operand.interval);
                 Estimate { faults: operand.faults || result.faults, ..result }
+            }
+            ExpressionKind::Checked(domain, _, operand) => {
+                let operand = self.estimate(operand);
+                let result = interval::convert(Overflow::Fault, *domain, operand.interval);
+                Estimate { faults: operand.faults || result.faults, ..result }
+            }
+            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => {
+                Estimate { interval: Interval::ALL, faults: true }
             }
         }
     }

@@ -47,7 +47,26 @@ impl Emitter<'_, '_> {
                 let operand = self.value(operand);
                 self.convert(*domain, operand, span)
             }
+            ExpressionKind::Checked(domain, kind, operand) => {
+                let operand = self.value(operand);
+                self.checked(*domain, *kind, operand, span)
+            }
+            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => {
+                unreachable!("only plain programs are compiled")
+            }
         }
+    }
+
+    /// A value that must be in a domain.
+    fn checked(&mut self, domain: Domain, kind: FaultKind, operand: Operand, span: Span) -> Operand {
+        let Estimate { interval, faults } = interval::convert(Overflow::Fault, domain, operand.interval);
+        if !faults {
+            return operand;
+        }
+        let value = self.wide(operand);
+        let good = self.is_inside(value, operand.interval, Interval::of(domain));
+        self.fault_unless(good, kind, span);
+        Operand { form: Form::Wide(value), interval }
     }
 
     /// An element at an index, which faults if there is none.
@@ -93,11 +112,7 @@ impl Emitter<'_, '_> {
         }
         let value = self.wide(operand);
         match self.program.overflow {
-            Overflow::Fault => {
-                let good = self.is_inside(value, operand.interval, Interval::of(domain));
-                self.fault_unless(good, FaultKind::Range, span);
-                Operand { form: Form::Wide(value), interval }
-            }
+            Overflow::Fault => self.checked(domain, FaultKind::Range, operand, span),
             Overflow::Wrap => {
                 let wrapped = self.wrapped(value, operand.interval, domain);
                 Operand::wide(wrapped, interval)

@@ -4,7 +4,7 @@
 use fathom_model::expression::{BinaryOperator, Domain, Expression, FaultKind, Overflow};
 use fathom_model::layout::{Declared, Possible};
 use fathom_model::program::{
-    Action, Assignment, Place, Program, Role, Start, Statement, Variable, VariableId,
+    Action, Assignment, Command, Place, Program, Role, Start, Statement, Variable, VariableId,
 };
 use fathom_model::record::Records;
 use fathom_model::span::Span;
@@ -104,6 +104,7 @@ fn limits(length: u32, low: i64, high: i64, overflow: Overflow) -> Program {
         role: Role::Global,
         domain: Domain::new(low, high),
         length,
+        optional: false,
         initial: vec![low; length.unwrap_or(1) as usize],
         span,
     };
@@ -139,12 +140,15 @@ fn limits(length: u32, low: i64, high: i64, overflow: Overflow) -> Program {
     let action = |value: &Expression| Action {
         name: None,
         movers: Vec::new(),
-        guard: None,
-        body: vec![
-            assign(1, read(0), value),
-            assign(4, read(0), &element(1, read(0))),
-            assign(1, element(4, read(0)), value),
-        ],
+        command: Command::new(
+            None,
+            vec![
+                assign(1, read(0), value),
+                assign(4, read(0), &element(1, read(0))),
+                assign(1, element(4, read(0)), value),
+            ],
+        ),
+        arguments: Vec::new(),
         exchange: None,
         span,
     };

@@ -194,6 +194,10 @@ impl std::fmt::Debug for Compiled {
 }
 
 fn compile(program: &Program, layout: &Layout) -> Result<(Code, Vec<Fault>), Unsupported> {
+    if !program.is_plain() {
+        let forms = "temporaries, undefined values and statements other than assignments are interpreted";
+        return Err(Unsupported::Program(forms.into()));
+    }
     let plan = plan::Plan::new(program, layout.words());
     let mut module = module(plan.optimise)?;
     let mut signature = module.make_signature();

@@ -89,13 +89,14 @@ fn lists(actions: Vec<u32>, weights: &[usize]) -> Vec<Vec<u32>> {
 
 /// About how much code an action becomes.
 fn weight(action: &Action, words: usize) -> usize {
-    let guard = action.guard.as_ref().map_or(0, node_count);
+    let guard = action.command.guard.as_ref().map_or(0, node_count);
     let statement = |statement: &Statement| match statement {
         Statement::Move { .. } => 1,
         Statement::Assign(assignments) => assignments
             .iter()
             .map(|it| 2 + node_count(&it.value) + it.place.index.as_ref().map_or(0, node_count))
             .sum(),
+        _ => unreachable!("only plain programs are compiled"),
     };
-    4 + words + guard + action.body.iter().map(statement).sum::<usize>()
+    4 + words + guard + action.command.body.iter().map(statement).sum::<usize>()
 }

@@ -137,7 +137,9 @@ impl Emitter<'_, '_> {
             ExpressionKind::Constant(_) | ExpressionKind::Read(_) => {}
             ExpressionKind::Element(_, operand)
             | ExpressionKind::Unary(_, operand)
-            | ExpressionKind::Convert(_, operand) => inner.push(operand),
+            | ExpressionKind::Convert(_, operand)
+            | ExpressionKind::Checked(_, _, operand) => inner.push(operand),
+            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => {}
             ExpressionKind::Binary(_, left, right) => inner.extend([&**left, &**right]),
             ExpressionKind::All(operands) | ExpressionKind::Any(operands) => inner.extend(operands),
             ExpressionKind::Conditional(operands) => inner.extend(operands.iter()),

@@ -73,16 +73,8 @@ impl Answer<'_> {
     }
 
     fn fault(&mut self) -> Fault {
-        const KINDS: [FaultKind; 6] = [
-            FaultKind::Range,
-            FaultKind::Index,
-            FaultKind::Division,
-            FaultKind::Shift,
-            FaultKind::Overflow,
-            FaultKind::DoubleWrite,
-        ];
         let (action, kind, start, end) = (self.half(), self.half(), self.half(), self.half());
-        Fault { action, kind: KINDS[kind as usize], span: Span { start, end } }
+        Fault { action, kind: FaultKind::ALL[kind as usize], span: Span { start, end } }
     }
 }
 

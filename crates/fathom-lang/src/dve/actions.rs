@@ -4,8 +4,10 @@
 //! the sender. A buffer is worked on before the effects. In a synchronous system the effects of a transition are
 //! one parallel assignment, since all right-hand sides read the old state.
 
+use std::sync::Arc;
+
 use fathom_model::expression::{BinaryOperator, Domain, Expression, ExpressionKind};
-use fathom_model::program::{Action, Assignment, Exchange, Place, Statement, VariableId};
+use fathom_model::program::{Action, Assignment, Command, Exchange, Mover, Place, Statement, VariableId};
 use fathom_model::span::Span;
 
 use super::fold;
@@ -14,13 +16,22 @@ use super::symbols::{Buffer, ChannelSymbol};
 
 /// The action of one process: first the given assignments, in parallel, then move and effects.
 pub(crate) fn plain(step: &Step, first: Vec<Assignment>, exchange: Option<Exchange>) -> Action {
+    alone(step, step.guard.clone(), first, exchange)
+}
+
+/// As [`plain`], with another guard.
+fn alone(
+    step: &Step,
+    guard: Option<Expression>,
+    first: Vec<Assignment>,
+    exchange: Option<Exchange>,
+) -> Action {
     let mut body = Vec::with_capacity(2 + step.effects.len());
     if !first.is_empty() {
         body.push(Statement::Assign(first));
     }
     body.extend(move_and_effects(step));
-    let guard = step.guard.clone();
-    Action { name: None, movers: vec![step.mover], guard, body, exchange, span: step.mover.span }
+    action(vec![step.mover], Command::new(guard, body), exchange)
 }
 
 /// The action of a send and a receive that happen together.
@@ -57,14 +68,8 @@ pub(crate) fn rendezvous(
         receiver: Some(receiver.mover.process),
         values: values.to_vec(),
     };
-    Action {
-        name: None,
-        movers: vec![sender.mover, receiver.mover],
-        guard: conjunction(guards),
-        body,
-        exchange: Some(exchange),
-        span: sender.mover.span,
-    }
+    let movers = vec![sender.mover, receiver.mover];
+    action(movers, Command::new(conjunction(guards), body), Some(exchange))
 }
 
 /// The action of a send to or a receive from a buffer.
@@ -85,19 +90,22 @@ pub(crate) fn buffered(step: &Step, channel: &ChannelSymbol, buffer: &Buffer, me
         }
     };
     let exchange = Exchange { channel: channel.name.clone(), sender, receiver, values };
-    let mut action = plain(step, assignments, Some(exchange));
-    action.guard = conjunction(std::iter::once(ready).chain(action.guard).collect());
-    action
+    let guard = conjunction(std::iter::once(ready).chain(step.guard.clone()).collect());
+    alone(step, guard, assignments, Some(exchange))
 }
 
 /// The action of one process in a synchronous system.
 pub(crate) fn joint(step: &Step) -> Action {
-    let mut action = plain(step, Vec::new(), None);
-    action.body = vec![moved(step)];
+    let mut body = vec![moved(step)];
     if !step.effects.is_empty() {
-        action.body.push(Statement::Assign(step.effects.clone()));
+        body.push(Statement::Assign(step.effects.clone()));
     }
-    action
+    action(vec![step.mover], Command::new(step.guard.clone(), body), None)
+}
+
+fn action(movers: Vec<Mover>, command: Arc<Command>, exchange: Option<Exchange>) -> Action {
+    let span = movers[0].span;
+    Action { name: None, movers, command, arguments: Vec::new(), exchange, span }
 }
 
 fn moved(step: &Step) -> Statement {

@@ -143,8 +143,9 @@ impl Resolver<'_> {
                         (format!("{owner}.{}", tree.name.text), Role::Local(id))
                     }
                 };
+                let span = tree.name.span;
                 let id =
-                    self.add(Variable { name, role, domain, length, initial: values, span: tree.name.span });
+                    self.add(Variable { name, role, domain, length, optional: false, initial: values, span });
                 length.map_or(Meaning::Scalar(id), |length| Meaning::Array(id, length))
             }
         };
@@ -343,6 +344,7 @@ impl Resolver<'_> {
             role: Role::Buffer,
             domain,
             length,
+            optional: false,
             initial: vec![0; length.unwrap_or(1) as usize],
             span: name.span,
         };
@@ -386,6 +388,7 @@ impl Resolver<'_> {
             role: Role::Location(id),
             domain: Domain::new(0, locations.len().max(1) as i64 - 1),
             length: None,
+            optional: false,
             initial: vec![i64::from(initial)],
             span: tree.name.span,
         });

@@ -55,6 +55,10 @@ impl Environment<'_> {
             ExpressionKind::Convert(domain, operand) => {
                 self.evaluate(operand).converted(self.overflow(), *domain)
             }
+            ExpressionKind::Checked(domain, _, operand) => {
+                self.evaluate(operand).within(domain.low, domain.high)
+            }
+            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => ValueSet::ANY,
         }
     }
 
@@ -222,6 +226,7 @@ impl Environment<'_> {
                 return true;
             }
             Statement::Assign(assignments) => assignments,
+            _ => unreachable!("only plain programs are analysed"),
         };
         for Assignment { place, value, .. } in assignments {
             let variable = place.variable;

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use crate::expression::{Domain, Expression, ExpressionKind};
 use crate::layout::Possible;
-use crate::program::{Action, ProcessId, Program, Role, Statement, VariableId};
+use crate::program::{Action, ProcessId, Program, Role, Statement, Variable, VariableId};
 
 use self::environment::{Environment, Store};
 use self::set::ValueSet;
@@ -28,6 +28,9 @@ pub struct PossibleValues {
 impl PossibleValues {
     /// Finds them.
     pub fn of(program: &Program) -> PossibleValues {
+        if !program.is_plain() {
+            return PossibleValues { domains: program.variables.iter().map(Variable::stored).collect() };
+        }
         let analysis = Analysis::new(program);
         let mut facts = analysis.ascend();
         for _ in 0..NARROWING_ROUNDS {
@@ -37,7 +40,7 @@ impl PossibleValues {
             }
             facts = narrower;
         }
-        let domain = |(set, variable): (&ValueSet, &crate::program::Variable)| {
+        let domain = |(set, variable): (&ValueSet, &Variable)| {
             // A variable of a program without states holds nothing: any value will do.
             let (low, high) = set.bounds().unwrap_or((variable.domain.low, variable.domain.low));
             Domain::new(low, high)
@@ -171,7 +174,7 @@ impl<'a> Analysis<'a> {
             self.program.variables.iter().map(|variable| ValueSet::of(variable.initial.iter().copied()));
         let mut environment = Environment { program: self.program, sets: sets.collect() };
         let mut stored = Vec::new();
-        let runs = environment.run_in_order(&self.program.starts[number].body, &mut stored);
+        let runs = environment.run_in_order(&self.program.starts[number].command.body, &mut stored);
         let mut arrived = Vec::new();
         if runs {
             stored.extend(environment.everything());
@@ -195,11 +198,11 @@ impl<'a> Analysis<'a> {
             let location = self.program.process(mover.process).variable;
             environment.sets[location.index()] = ValueSet::one(i64::from(mover.from));
         }
-        if let Some(guard) = &action.guard {
+        if let Some(guard) = &action.command.guard {
             environment.assume(guard, true).then_some(())?;
         }
         let mut stored = Vec::new();
-        let runs = environment.run_action(&action.body, &mut stored);
+        let runs = environment.run_action(&action.command.body, &mut stored);
         let movers = if runs { &*action.movers } else { &[] };
         let arrived = movers.iter().map(|mover| (mover.process, mover.to)).collect();
         Some(Effect { environment, stored, arrived })
@@ -315,7 +318,7 @@ fn own_variables(program: &Program) -> Vec<Vec<VariableId>> {
         }
     }
     for action in &program.actions {
-        for variable in action.body.iter().flat_map(assigned_places) {
+        for variable in action.command.body.iter().flat_map(assigned_places) {
             if let Role::Local(owner) = program.variable(variable).role
                 && !action.movers.iter().any(|mover| mover.process == owner)
             {
@@ -329,16 +332,16 @@ fn own_variables(program: &Program) -> Vec<Vec<VariableId>> {
 /// The variables that a statement assigns.
 fn assigned_places(statement: &Statement) -> impl Iterator<Item = VariableId> {
     let assignments = match statement {
-        Statement::Move { .. } => &[],
         Statement::Assign(assignments) => &**assignments,
+        _ => &[],
     };
     assignments.iter().map(|assignment| assignment.place.variable)
 }
 
 /// Calls `visit` on every whole expression of an action.
 fn for_each_expression(action: &Action, visit: &mut dyn FnMut(&Expression)) {
-    action.guard.iter().for_each(&mut *visit);
-    for statement in &action.body {
+    action.command.guard.iter().for_each(&mut *visit);
+    for statement in &action.command.body {
         if let Statement::Assign(assignments) = statement {
             for assignment in assignments {
                 assignment.place.index.iter().for_each(&mut *visit);
