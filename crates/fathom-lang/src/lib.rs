@@ -6,8 +6,10 @@
 //! | [`diagnostic`] | what is wrong with the text, and how is the user told? |
 //! | [`nearest`] | which name did the user mean? |
 //! | [`dve`] | what does a DVE model say? |
+//! | [`murphi`] | what does a Murphi model say? |
 
 pub mod diagnostic;
 pub mod dve;
+pub mod murphi;
 pub mod nearest;
 pub mod source;
