@@ -73,6 +73,30 @@ impl Formula {
         }
     }
 
+    /// The same formula with other numbers for its atoms.
+    #[must_use]
+    pub fn renumbered(&self, number: &dyn Fn(AtomId) -> AtomId) -> Formula {
+        let one = |a: &Formula| Box::new(a.renumbered(number));
+        let all = |operands: &[Formula]| operands.iter().map(|operand| operand.renumbered(number)).collect();
+        match self {
+            Formula::True => Formula::True,
+            Formula::False => Formula::False,
+            Formula::Atom(atom) => Formula::Atom(number(*atom)),
+            Formula::Not(a) => Formula::Not(one(a)),
+            Formula::And(operands) => Formula::And(all(operands)),
+            Formula::Or(operands) => Formula::Or(all(operands)),
+            Formula::Implies(a, b) => Formula::Implies(one(a), one(b)),
+            Formula::Iff(a, b) => Formula::Iff(one(a), one(b)),
+            Formula::Next(a) => Formula::Next(one(a)),
+            Formula::Finally(a) => Formula::Finally(one(a)),
+            Formula::Globally(a) => Formula::Globally(one(a)),
+            Formula::Until(a, b) => Formula::Until(one(a), one(b)),
+            Formula::Release(a, b) => Formula::Release(one(a), one(b)),
+            Formula::WeakUntil(a, b) => Formula::WeakUntil(one(a), one(b)),
+            Formula::StrongRelease(a, b) => Formula::StrongRelease(one(a), one(b)),
+        }
+    }
+
     /// The number of nodes of the tree.
     pub fn size(&self) -> usize {
         1 + self.operands().into_iter().map(Formula::size).sum::<usize>()

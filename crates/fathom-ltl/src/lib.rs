@@ -1,4 +1,4 @@
-//! LTL formula to Büchi automaton; direct evaluation of a formula on a lasso.
+//! LTL formula to Büchi automaton to product; direct evaluation of a formula on a lasso.
 
 mod accepting_cycle;
 mod alternating;
@@ -6,6 +6,7 @@ pub mod atom;
 pub mod automaton;
 mod complement;
 mod degeneralise;
+pub mod degeneralised;
 pub mod diagnostic;
 pub mod evaluate;
 pub mod formula;
@@ -22,8 +23,10 @@ mod normal_form;
 mod obligation;
 pub mod parser;
 pub mod print;
+pub mod product;
 mod rewrite;
 mod simulation;
 pub mod strength;
+mod tagged;
 pub mod translate;
 pub mod word;

@@ -29,6 +29,29 @@ pub trait TransitionSystem: Sync {
     fn describe(&self, what: Query<'_>) -> Description;
 }
 
+/// What is borrowed is a system, too: wrappers may wrap what others hold.
+impl<S: TransitionSystem + ?Sized> TransitionSystem for &S {
+    fn shape(&self) -> &Shape {
+        (**self).shape()
+    }
+
+    fn initial(&self, out: &mut Steps) {
+        (**self).initial(out);
+    }
+
+    fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize {
+        (**self).expand(sources, out)
+    }
+
+    fn label(&self, records: Records<'_>, out: &mut [Labels]) {
+        (**self).label(records, out);
+    }
+
+    fn describe(&self, what: Query<'_>) -> Description {
+        (**self).describe(what)
+    }
+}
+
 /// What is to be described.
 #[derive(Clone, Copy, Debug)]
 pub enum Query<'a> {
