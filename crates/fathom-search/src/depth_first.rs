@@ -1,27 +1,19 @@
 //! Body: which states does a depth-first search reach?
 //!
-//! The stack holds, above each state that is being explored, its successors that are still to be looked at:
-//!
-//! ```text
-//!   top   [ ] successor        not entered yet
-//!         [ ] successor
-//!         [x] state            entered: part of the path from the initial state
-//!         [ ] successor
-//!         [x] initial state
-//! ```
-//! A state is entered when it comes to the top and [`Visited`] has not had it; so the entered states are always a run of the system, and a finding has its
-//! path at once. What was visited is a policy, and insert-only; it may be exact or forget.
+//! A state is entered when it comes to the top and [`Visited`] has not had it; the entered states are a run of the system
+//! (see `path_stack`), so a finding has its path at once. What was visited is a policy, and insert-only; it may be exact or forget.
 //!
 //! Memory: the stack, charged at once. When it has no room for the successors of a state, or the path is at the depth limit, they are left out and
 //! that is counted. A budget that is used up is an ending.
 
-use fathom_disk::budget::{Budget, ChargedVec};
+use fathom_disk::budget::Budget;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::error::SearchError;
 use crate::layer_loop::{Ending, Observer, Progress};
+use crate::path_stack::PathStack;
 use crate::trace::Path;
 use crate::watch::Condition;
 
@@ -32,6 +24,13 @@ pub trait Visited {
 
     /// Whether a record is there.
     fn contains(&self, record: &[u64]) -> bool;
+
+    /// Appends the places of those among some records that are there.
+    fn contains_batch(&self, records: Records<'_>, present: &mut Vec<u32>) {
+        present.extend(
+            (0..).zip(records.iter()).filter(|(_, record)| self.contains(record)).map(|(place, _)| place),
+        );
+    }
 }
 
 /// What a search is asked.
@@ -115,23 +114,10 @@ struct Search<'a> {
     system: &'a dyn TransitionSystem,
     budget: &'a Budget,
     settings: &'a Settings,
-    words: usize,
-    records: ChargedVec<u64>,
-    entries: ChargedVec<Entry>,
-    entries_max: usize,
-    /// How many entries are entered.
-    entered: u64,
+    stack: PathStack,
     steps: Steps,
     charge: fathom_disk::budget::Charge,
     outcome: Outcome,
-}
-
-/// A state on the stack.
-#[derive(Clone, Copy)]
-struct Entry {
-    /// The action that leads here (of an initial state: the start).
-    action: u32,
-    entered: bool,
 }
 
 impl<'a> Search<'a> {
@@ -157,16 +143,11 @@ impl<'a> Search<'a> {
             found: vec![None; settings.conditions.len()],
             actions_taken: vec![0; actions.div_ceil(64) as usize],
         };
-        let entries_max = settings.stack_bytes / (words * 8 + size_of::<Entry>());
         Ok(Search {
             system,
             budget,
             settings,
-            words,
-            records: ChargedVec::with_capacity(budget, "stack", entries_max * words)?,
-            entries: ChargedVec::with_capacity(budget, "stack", entries_max)?,
-            entries_max,
-            entered: 0,
+            stack: PathStack::limited(budget, words, settings.stack_bytes)?,
             charge: budget.charge("expansion", Steps::bytes_for(words, columns, STEPS))?,
             steps: Steps::new(shape, columns, STEPS),
             outcome,
@@ -178,14 +159,9 @@ impl<'a> Search<'a> {
         if self.settings.stop_at_first && self.outcome.found.iter().any(Option::is_some) {
             return Ok(Ending::Found);
         }
-        while let Some(top) = self.entries.last().copied() {
-            if top.entered {
-                self.pop();
-                self.entered -= 1;
-                continue;
-            }
-            if !visited.insert(self.record(self.entries.len() - 1))? {
-                self.pop();
+        while let Some(top) = self.stack.top() {
+            if top.entered || !visited.insert(self.stack.top_record())? {
+                self.stack.pop();
                 continue;
             }
             if self.outcome.visits.is_multiple_of(PATIENCE) {
@@ -215,34 +191,28 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        for step in (0..self.steps.step_count()).rev() {
-            self.records.extend(self.steps.target(step))?;
-            self.entries.push(Entry { action: self.steps.action(step), entered: false })?;
-        }
-        Ok(())
+        Ok(self.stack.push_steps(&self.steps, |_| true)?)
     }
 
     /// Enters and expands the state on top, counts, and tests the conditions on it.
     fn enter(&mut self) -> Result<(), SearchError> {
-        let top = self.entries.len() - 1;
-        self.entries[top].entered = true;
-        self.entered += 1;
-        self.outcome.deepest = self.outcome.deepest.max(self.entered - 1);
-        let record = self.record(top).to_vec();
+        self.stack.enter(false);
+        self.outcome.deepest = self.outcome.deepest.max(self.stack.entered() - 1);
+        let record = self.stack.top_record().to_vec();
         let charge = &mut self.charge;
-        let source = Records::new(&record, self.words);
+        let source = Records::new(&record, record.len());
         expand_some(self.system, source, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
-        self.count(&record);
+        self.count();
         for (number, condition) in self.settings.conditions.iter().enumerate() {
             if self.outcome.found[number].is_none() && condition.met(&record, &self.steps, 0) {
                 let fault = self.steps.faults().first().copied();
-                self.outcome.found[number] = Some(Found { path: Some(self.path()?), fault });
+                self.outcome.found[number] = Some(Found { path: Some(self.stack.path(self.budget)?), fault });
             }
         }
         Ok(())
     }
 
-    fn count(&mut self, record: &[u64]) {
+    fn count(&mut self) {
         let (steps, outcome) = (&self.steps, &mut self.outcome);
         outcome.visits += 1;
         outcome.transitions += steps.step_count() as u64;
@@ -251,7 +221,6 @@ impl<'a> Search<'a> {
         let labels = steps.labels(0);
         outcome.label_faults += u64::from(labels.faulted());
         outcome.labels_seen.0 |= labels.0;
-        debug_assert_eq!(record.len(), self.words, "records have the shape's width");
         if !outcome.actions_taken.is_empty() {
             for step in 0..steps.step_count() {
                 let action = steps.action(step);
@@ -265,48 +234,19 @@ impl<'a> Search<'a> {
         if self.steps.step_count() == 0 {
             return Ok(());
         }
-        let deep = self.settings.max_depth.is_some_and(|depth| self.entered > depth);
-        if deep || self.entries.len() + self.steps.step_count() > self.entries_max {
+        let deep = self.settings.max_depth.is_some_and(|depth| self.stack.entered() > depth);
+        if deep || !self.stack.has_room(self.steps.step_count()) {
             self.outcome.cut += 1;
             return Ok(());
         }
-        for step in (0..self.steps.step_count()).rev() {
-            let target = self.steps.target(step);
-            if !visited.contains(target) {
-                self.records.extend(target)?;
-                self.entries.push(Entry { action: self.steps.action(step), entered: false })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The entered states.
-    fn path(&self) -> Result<Path, SearchError> {
-        // The run that is handed out is the caller's, and no longer than the stack; this says whether there is room for it.
-        let _room = self.budget.charge("trace", self.entered as usize * (self.words * 8 + 28))?;
-        let entered: Vec<usize> =
-            (0..self.entries.len()).filter(|entry| self.entries[*entry].entered).collect();
-        let actions: Vec<u32> = entered.iter().map(|entry| self.entries[*entry].action).collect();
-        Ok(Path {
-            start: actions[0],
-            records: entered.iter().map(|entry| self.record(*entry).to_vec()).collect(),
-            actions: actions[1..].to_vec(),
-        })
-    }
-
-    fn record(&self, entry: usize) -> &[u64] {
-        &self.records[entry * self.words..][..self.words]
-    }
-
-    fn pop(&mut self) {
-        self.entries.pop();
-        self.records.truncate(self.entries.len() * self.words);
+        let targets = self.steps.targets();
+        Ok(self.stack.push_steps(&self.steps, |step| !visited.contains(targets.get(step)))?)
     }
 
     fn progress(&self) -> Progress {
         Progress {
-            layer: self.entered,
-            frontier: self.entries.len() as u64,
+            layer: self.stack.entered(),
+            frontier: self.stack.len() as u64,
             expanded: self.outcome.visits,
             states: self.outcome.visits,
             transitions: self.outcome.transitions,

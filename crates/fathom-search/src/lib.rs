@@ -10,7 +10,10 @@
 //! | [`engines::positions`] | policy: every record at a position that tells its layer |
 //! | `layers` | how are closed layers kept in RAM? |
 //! | [`depth_first`] | body: which states does a depth-first search reach? |
+//! | `path_stack` | which states is a depth-first search in, and which come next? |
 //! | [`engines::bitstate`] | policy: three bits per state, lossy |
+//! | [`engines::ndfs`] | policy: is there a cycle through an accepting state? |
+//! | [`lasso`] | what is an infinite run, and is it really one? |
 //! | [`watch`] | what is looked for in every state, and what was found? |
 //! | [`trace`] | how does a run lead to a state? |
 //! | [`replay`] | is a path really a run, and does it show what it claims? |
@@ -22,8 +25,10 @@ pub mod constrained;
 pub mod depth_first;
 pub mod engines;
 pub mod error;
+pub mod lasso;
 pub mod layer_loop;
 mod layers;
+mod path_stack;
 pub mod replay;
 pub mod trace;
 pub mod watch;
