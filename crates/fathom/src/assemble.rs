@@ -11,7 +11,7 @@ use fathom_lang::dve::{self, DveOptions, Symbols};
 use fathom_lang::nearest::nearest;
 use fathom_lang::source::SourceText;
 use fathom_model::expression::{Expression, Overflow};
-use fathom_model::program::{Label, Program};
+use fathom_model::program::{Label, Program, VariableId};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Labels, Steps};
@@ -145,6 +145,16 @@ impl Model {
             Ok(expression) => Ok(expression),
             Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
         }
+    }
+
+    /// The location variable of a process and the code of one of its states, if both exist.
+    pub fn state(&self, process: &str, state: &str) -> Option<(VariableId, u32)> {
+        self.symbols.state(process, state)
+    }
+
+    /// Whether a process of the system has that name.
+    pub fn is_process(&self, name: &str) -> bool {
+        self.symbols.is_process(name)
     }
 
     /// The text it came from.

@@ -17,6 +17,7 @@ use fathom_search::watch::{Condition, Finding};
 
 use crate::assemble::{self, Kept, LayerEngine, Model, System};
 use crate::coverage::Coverage;
+use crate::liveness_property::LivenessProperty;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::run::{Counts, Exploration, RunError, Usage, limit_of};
@@ -43,6 +44,8 @@ pub struct Answer {
     pub trace: Option<Trace>,
     /// Whether the left side of the implication was never true in a state that was expanded.
     pub vacuous: bool,
+    /// The search that answered it, if it had one of its own.
+    pub search: Option<Box<Exploration>>,
 }
 
 /// Whether something holds, from good to bad.
@@ -87,6 +90,36 @@ impl Checked {
         let floor = if early { Verdict::Unknown } else { Verdict::Holds };
         self.answers.iter().map(|answer| answer.verdict).fold(floor, Verdict::max)
     }
+
+    /// A property that was not looked at since an earlier search has ended the check.
+    pub fn unanswered(property: &LivenessProperty, earlier: &Checked) -> Checked {
+        let answer = Answer {
+            property: property.property.clone(),
+            verdict: Verdict::Unknown,
+            trace: None,
+            vacuous: false,
+            search: None,
+        };
+        Checked { answers: vec![answer], exploration: earlier.exploration.clone() }
+    }
+
+    /// What came of two searches, one after the other. The figures are those of the later; questions about faults become one.
+    #[must_use]
+    pub fn and(mut self, later: Checked) -> Checked {
+        let is_fault = |answer: &Answer| answer.property.kind == PropertyKind::Fault;
+        let (faults, others): (Vec<Answer>, Vec<Answer>) =
+            self.answers.into_iter().chain(later.answers).partition(is_fault);
+        self.answers = others;
+        self.answers.extend(
+            faults.into_iter().reduce(
+                |first, second| {
+                    if second.verdict > first.verdict { second } else { first }
+                },
+            ),
+        );
+        let limit = self.exploration.limit.or(later.exploration.limit);
+        Checked { answers: self.answers, exploration: Exploration { limit, ..later.exploration } }
+    }
 }
 
 /// Answers all questions of a plan in one breadth-first exploration: runs that are shown are the shortest, and the same for
@@ -129,6 +162,7 @@ pub fn check(
             vacuous: is_vacuous(property, outcome.labels_seen),
             property: property.clone(),
             trace,
+            search: None,
         });
     }
     let mut counts = Counts::of(&outcome);
@@ -138,6 +172,8 @@ pub fn check(
     }
     let exploration = Exploration {
         engine: engine.name(),
+        store: None,
+        automaton: None,
         limit: limit_of(outcome.ending, watcher),
         counts,
         record_bits: system.system().shape().width_bits,

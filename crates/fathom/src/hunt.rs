@@ -76,6 +76,8 @@ pub fn check_bitstate(
     };
     let exploration = Exploration {
         engine: "bitstate",
+        store: None,
+        automaton: None,
         limit: Some(limit),
         counts,
         record_bits: system.system().shape().width_bits,
@@ -134,6 +136,8 @@ pub fn random_walks(
     let budget = assemble::data_budget(resources)?;
     let exploration = Exploration {
         engine: "random walks",
+        store: None,
+        automaton: None,
         limit: Some(limit),
         counts,
         record_bits: system.system().shape().width_bits,
@@ -262,7 +266,7 @@ fn answer(
         .transpose()?;
     let verdict: Verdict = verdict_on(property.kind, trace.is_some(), false);
     debug_assert!(verdict != Verdict::Fault || property.kind == PropertyKind::Fault, "faults are faults");
-    Ok(Answer { verdict, vacuous: is_vacuous(&property, seen), property, trace })
+    Ok(Answer { verdict, vacuous: is_vacuous(&property, seen), property, trace, search: None })
 }
 
 /// Numbers drawn from a seed.

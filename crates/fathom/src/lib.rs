@@ -10,7 +10,9 @@
 //! | [`assemble`] | where is a source turned into a program, a system, a search? |
 //! | [`run`] | what does one exploration find out? |
 //! | [`property`] | what is asked about a model? |
+//! | [`liveness_property`] | what is asked about infinite runs? |
 //! | [`check`] | does a model do what it should? |
+//! | [`liveness`] | do the infinite runs of a model do what they should? |
 //! | [`hunt`] | can a violation be found without looking everywhere? |
 //! | [`simulate`] | where can a model go from here? |
 //! | [`trace`] | what are the words for a run? |
@@ -30,6 +32,8 @@ pub mod coverage;
 pub mod export;
 pub mod hunt;
 pub mod interrupt;
+pub mod liveness;
+pub mod liveness_property;
 pub mod machine;
 pub mod observer;
 pub mod progress;

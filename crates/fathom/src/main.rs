@@ -7,6 +7,7 @@ use clap::Parser;
 use fathom::arguments::raw::{Arguments, Command};
 use fathom::assemble::ModelError;
 use fathom::command;
+use fathom::liveness_property::LivenessError;
 use fathom::report::Exit;
 
 fn main() -> ExitCode {
@@ -35,7 +36,12 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
 
 /// Says what happened. Diagnostics have their own form.
 fn tell(error: &anyhow::Error) {
-    match error.downcast_ref() {
+    let model = match error.downcast_ref() {
+        Some(LivenessError::Formula(rendered)) => return eprintln!("{rendered}"),
+        Some(LivenessError::Atom(error)) => Some(error),
+        _ => error.downcast_ref(),
+    };
+    match model {
         Some(ModelError::Source { text, diagnostics }) => {
             eprint!("{}", diagnostics.render(text, std::io::stderr().is_terminal()));
         }

@@ -10,6 +10,7 @@ use fathom_model::span::Span;
 use fathom_search::watch::Condition;
 
 use crate::assemble::{Model, ModelError};
+use crate::liveness_property::{LivenessError, LivenessProperty, LivenessQuestions};
 
 /// What a user asks about a model.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +29,8 @@ pub struct Questions {
     pub constraint: Option<String>,
     /// Whether a fault is a finding, or only counted.
     pub faults: Faults,
+    /// What is asked about infinite runs.
+    pub liveness: LivenessQuestions,
 }
 
 /// What a deadlock is.
@@ -75,6 +78,10 @@ pub enum PropertyKind {
     Deadlock,
     /// No step, start or label faults.
     Fault,
+    /// A formula holds of every infinite run.
+    Ltl,
+    /// No infinite run is accepted by a process of the model.
+    Process,
 }
 
 /// Questions in the form a search can answer.
@@ -107,12 +114,6 @@ pub enum PlanError {
         /// What to do.
         help: String,
     },
-    /// The property is of a kind that is not checked.
-    #[error("`{name}` is a property process; only assertions, invariants, goals and deadlocks are checked")]
-    PropertyProcess {
-        /// Its name.
-        name: String,
-    },
     /// There are too many expressions for one exploration.
     #[error(
         "these are {0} expressions, and one exploration checks at most {LABELS_MAX}: ask for fewer at a time"
@@ -129,6 +130,8 @@ impl PropertyKind {
             PropertyKind::Reach => "reach",
             PropertyKind::Deadlock => "deadlock",
             PropertyKind::Fault => "fault",
+            PropertyKind::Ltl => "ltl",
+            PropertyKind::Process => "process",
         }
     }
 }
@@ -141,6 +144,17 @@ impl Questions {
             && self.stated.is_empty()
             && self.deadlock.is_none()
             && self.valid_end.is_none()
+            && self.liveness.is_empty()
+    }
+
+    /// The properties of infinite runs that are asked for: formulas, and the model's property process if it is named or nothing is.
+    pub fn liveness(&self, model: &Model) -> Result<Vec<LivenessProperty>, LivenessError> {
+        let mut properties = self.liveness.properties(model)?;
+        let process = model.program().property.as_ref();
+        if process.is_some_and(|process| self.is_open() || self.stated.contains(&process.name)) {
+            properties.extend(LivenessProperty::of_model(model)?);
+        }
+        Ok(properties)
     }
 }
 
@@ -173,6 +187,19 @@ impl Plan {
         if count > LABELS_MAX { Err(PlanError::TooMany(count)) } else { Ok(plan) }
     }
 
+    /// Nothing is asked but whether the model, with these labels, faults.
+    pub fn of_faults(labels: Vec<Label>) -> Plan {
+        let mut plan = Plan {
+            properties: Vec::new(),
+            conditions: Vec::new(),
+            labels,
+            constraint: None,
+            valid_end: None,
+        };
+        plan.add_faults(Faults::Stop);
+        plan
+    }
+
     /// Whether there is nothing to check but that the model does not fault.
     pub fn asks_nothing(&self) -> bool {
         self.properties.iter().all(|property| property.kind == PropertyKind::Fault)
@@ -183,7 +210,9 @@ impl Plan {
         let chosen: Vec<&Label> = if questions.is_open() {
             labels.iter().collect()
         } else {
-            questions.stated.iter().map(|name| stated(model, name)).collect::<Result<_, _>>()?
+            let process = model.program().property.as_ref().map(|process| process.name.as_str());
+            let names = questions.stated.iter().filter(|name| process != Some(name));
+            names.map(|name| stated(model, name)).collect::<Result<_, _>>()?
         };
         for label in chosen {
             self.conditions.push(Condition::Label { label: self.labels.len(), value: false });
@@ -296,10 +325,8 @@ fn stated<'m>(model: &'m Model, name: &str) -> Result<&'m Label, PlanError> {
     if let Some(label) = program.labels.iter().find(|label| label.name == name) {
         return Ok(label);
     }
-    if program.property.as_ref().is_some_and(|property| property.name == name) {
-        return Err(PlanError::PropertyProcess { name: name.to_owned() });
-    }
-    let names: Vec<&str> = program.labels.iter().map(|label| label.name.as_str()).collect();
+    let process = program.property.iter().map(|process| process.name.as_str());
+    let names: Vec<&str> = program.labels.iter().map(|label| label.name.as_str()).chain(process).collect();
     let help = match nearest(name, names.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if names.is_empty() => "; it states none".into(),

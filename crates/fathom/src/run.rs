@@ -13,6 +13,8 @@ use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning};
 
 use crate::assemble::{self, LayerEngine, Model};
 use crate::coverage::Coverage;
+use crate::liveness;
+use crate::liveness_property::LivenessProperty;
 use crate::machine;
 use crate::observer::Watcher;
 use crate::settings::Resources;
@@ -22,6 +24,10 @@ use crate::settings::Resources;
 pub struct Exploration {
     /// Which engine searched.
     pub engine: &'static str,
+    /// Where it stored states, if it has a choice.
+    pub store: Option<&'static str>,
+    /// The automaton that the model was explored with: then all numbers are of the product.
+    pub automaton: Option<AutomatonFigures>,
     /// Why the search ended before it was complete, if it did.
     pub limit: Option<Limit>,
     /// The numbers.
@@ -32,6 +38,24 @@ pub struct Exploration {
     pub coverage: Option<Coverage>,
     /// Where the time and memory went.
     pub usage: Usage,
+}
+
+/// An automaton in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct AutomatonFigures {
+    /// How many states it has.
+    pub states: usize,
+    /// How hard a search for a run that it accepts is: `terminal`, `weak`, `strong`, or `rejecting` if it accepts none.
+    pub strength: Option<&'static str>,
+}
+
+impl AutomatonFigures {
+    pub(crate) fn of(property: &LivenessProperty) -> AutomatonFigures {
+        AutomatonFigures {
+            states: property.automaton.states.len(),
+            strength: property.strength.map(fathom_ltl::strength::Strength::name),
+        }
+    }
 }
 
 /// The numbers of a search.
@@ -47,6 +71,8 @@ pub struct Counts {
     pub visits: u64,
     /// How many steps were generated.
     pub edges: u64,
+    /// How many of them were from distinct states, if all were expanded.
+    pub transitions: Option<u64>,
     /// The sizes of the layers of a breadth-first search.
     pub layers: Vec<u64>,
     /// How many layers back a step leads, at most, plus one, if that is known.
@@ -121,6 +147,9 @@ pub enum RunError {
         /// What is wrong with it.
         refusal: String,
     },
+    /// The model and the automaton do not go together.
+    #[error(transparent)]
+    Product(fathom_ltl::product::ProductError),
     /// The machine failed.
     #[error(transparent)]
     Search(#[from] SearchError),
@@ -140,15 +169,27 @@ impl Limit {
     }
 }
 
-/// Explores the whole reachable space of a model, up to the limits. Without an engine it begins with the one that knows most, and if that one's
+/// Explores the whole reachable space of a model, or of its product with the automaton of a property, up to the limits. Without an engine it begins with the one that knows most, and if that one's
 /// memory does not suffice, begins again with the one that needs least.
 pub fn explore(
     model: &Model,
+    property: Option<&LivenessProperty>,
     engine: Option<LayerEngine>,
     resources: &Resources,
     watcher: &Watcher,
 ) -> Result<Exploration, RunError> {
-    let system = model.system(Vec::new(), resources.jit);
+    let product;
+    let plain;
+    let system: &dyn TransitionSystem = match property {
+        Some(property) => {
+            product = liveness::product(model, property, &[], resources.jit)?;
+            &product
+        }
+        None => {
+            plain = model.system(Vec::new(), resources.jit);
+            &plain
+        }
+    };
     let settings = Settings {
         threads: resources.threads,
         conditions: Vec::new(),
@@ -161,20 +202,28 @@ pub fn explore(
     let first = engine.unwrap_or(LayerEngine::Positions);
     let mut budget = assemble::data_budget(resources)?;
     let mut used = first;
-    let mut outcome = first.search(&system, &budget, &settings, watcher)?.1;
+    let mut outcome = first.search(system, &budget, &settings, watcher)?.1;
     if engine.is_none() && outcome.ending == Ending::Budget {
         watcher.meter().say("the memory does not suffice to tell the locality: beginning again without it");
         used = LayerEngine::Ram;
         budget = assemble::data_budget(resources)?;
-        outcome = used.search(&system, &budget, &settings, watcher)?.1;
+        outcome = used.search(system, &budget, &settings, watcher)?.1;
     }
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
+    let mut counts = Counts::of(&outcome);
+    if property.is_some() {
+        // Where a product ends, the automaton has dropped the run.
+        counts.deadlocks = None;
+    }
     Ok(Exploration {
         engine: used.name(),
+        store: None,
+        automaton: property.map(AutomatonFigures::of),
         limit: limit_of(outcome.ending, watcher),
-        coverage: Coverage::of(model.program(), &outcome.actions_taken),
-        counts: Counts::of(&outcome),
+        // What the automaton drops is not what the model never does.
+        coverage: Coverage::of(model.program(), &outcome.actions_taken).filter(|_| property.is_none()),
+        counts,
         record_bits: system.shape().width_bits,
         usage: Usage::of(resources, &budget, elapsed),
     })
@@ -192,6 +241,7 @@ impl Counts {
             visits: outcome.expanded,
             edges: outcome.transitions,
             layers: outcome.layers.iter().collect(),
+            transitions: complete.then_some(outcome.transitions),
             locality: outcome.locality.filter(|_| complete),
             deadlocks: Some(outcome.deadlocks),
             faults: outcome.faults + outcome.label_faults,

@@ -84,6 +84,8 @@ pub struct ExploreSettings {
     pub records: Option<PathBuf>,
     /// Where the graph goes.
     pub graph: Option<(GraphFormat, Destination)>,
+    /// Whether the product with an automaton is explored: of that formula, or of the model's property process.
+    pub product: Option<Option<String>>,
 }
 
 /// Settings of `check`.
@@ -108,10 +110,14 @@ pub struct CheckSettings {
 /// An engine that checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckEngine {
+    /// What suits each property.
+    Auto,
     /// Breadth-first and exact.
     Layers(LayerEngine),
     /// Depth-first, with three bits per state.
     Bitstate,
+    /// Nested depth-first and exact, for infinite runs.
+    Ndfs,
 }
 
 /// Settings of `simulate`.

@@ -4,19 +4,20 @@ use fathom_lang::source::SourceText;
 use fathom_model::span::Span;
 use fathom_model::steps::Fault;
 use fathom_model::system::{Description, Query, TransitionSystem};
+use fathom_search::lasso::Lasso;
 use fathom_search::trace::Path;
 use serde::{Deserialize, Serialize};
 
 /// A run of the model in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Its form: always `path` here; a lasso has a cycle.
+    /// Its form: `path`, or `lasso` if it has a cycle.
     pub kind: String,
     /// In which sense it is the shortest: `path` if no shorter one leads there, or `none`.
     pub minimal: String,
     /// The states with the steps that lead to them; the first one has no step. Empty if no state was made.
     pub stem: Vec<TraceState>,
-    /// What goes on for ever; empty for a path.
+    /// What goes on for ever after the stem, ending in the stem's last state again; empty for a path.
     pub cycle: Vec<TraceState>,
     /// What goes wrong at the end, if that is a fault.
     pub fault: Option<TraceFault>,
@@ -32,6 +33,12 @@ pub struct TraceState {
     pub state: Vec<(String, String)>,
     /// The names of those that differ from the state before (of the first state: all).
     pub changed: Vec<String>,
+    /// The atoms of the formula that are true here; only along a lasso.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atoms: Option<Vec<String>>,
+    /// The state of the automaton; only along a lasso.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub automaton: Option<String>,
 }
 
 /// A step.
@@ -106,7 +113,42 @@ pub enum Trouble {
     },
 }
 
+/// What is known along a lasso beside the states of the model, by state.
+#[derive(Clone, Debug, Default)]
+pub struct LassoWords {
+    /// The state of the automaton.
+    pub automaton: Vec<String>,
+    /// The labels that are true, one bit each.
+    pub letters: Vec<u64>,
+    /// What the labels are called.
+    pub labels: Vec<String>,
+}
+
 impl Trace {
+    /// The words for a lasso; `stutter` is the action of a system that cannot move.
+    pub fn of_lasso(
+        system: &dyn TransitionSystem,
+        source: &SourceText,
+        lasso: &Lasso,
+        stutter: u32,
+        words: &LassoWords,
+    ) -> Trace {
+        // Once through, and back to where the cycle starts.
+        let mut path =
+            Path { start: lasso.start, records: lasso.records.clone(), actions: lasso.actions.clone() };
+        path.records.push(lasso.records[lasso.cycle_start].clone());
+        let mut stem = states(system, source, &path, Some(stutter));
+        for (number, state) in stem.iter_mut().enumerate() {
+            let at = if number < lasso.records.len() { number } else { lasso.cycle_start };
+            let holds = |label: &usize| words.letters[at] >> label & 1 == 1;
+            let atoms = (0..words.labels.len()).filter(holds).map(|label| words.labels[label].clone());
+            state.atoms = Some(atoms.collect());
+            state.automaton = Some(words.automaton[at].clone());
+        }
+        let cycle = stem.split_off(lasso.cycle_start + 1);
+        Trace { kind: "lasso".into(), minimal: "none".into(), stem, cycle, fault: None }
+    }
+
     /// The words for a path.
     pub fn of(
         system: &dyn TransitionSystem,
@@ -115,16 +157,16 @@ impl Trace {
         trouble: Option<Trouble>,
         shortest: bool,
     ) -> Trace {
-        let stem = path.map_or(Vec::new(), |path| stem(system, source, path));
+        let stem = path.map_or(Vec::new(), |path| states(system, source, path, None));
         let last = path.and_then(|path| path.records.last());
         let fault = trouble.map(|trouble| fault(system, source, last.map(Vec::as_slice), trouble));
         let minimal = if shortest { "path" } else { "none" }.to_owned();
         Trace { kind: "path".into(), minimal, stem, cycle: Vec::new(), fault }
     }
 
-    /// How many steps it has.
+    /// How many steps it has, those of a cycle once.
     pub fn length(&self) -> usize {
-        self.stem.len().saturating_sub(1)
+        self.stem.len().saturating_sub(1) + self.cycle.len()
     }
 }
 
@@ -151,19 +193,33 @@ pub fn step(system: &dyn TransitionSystem, source: &SourceText, from: &[u64], ac
     }
 }
 
-fn stem(system: &dyn TransitionSystem, source: &SourceText, path: &Path) -> Vec<TraceState> {
+fn states(
+    system: &dyn TransitionSystem,
+    source: &SourceText,
+    path: &Path,
+    stutter: Option<u32>,
+) -> Vec<TraceState> {
     let mut states: Vec<TraceState> = Vec::with_capacity(path.records.len());
     for (number, record) in path.records.iter().enumerate() {
         let values = system.describe(Query::Record(record)).values;
         let before = states.last().map(|state| &state.state);
         let changed = (0..values.len()).filter(|value| before.is_none_or(|it| it[*value] != values[*value]));
         let changed = changed.map(|value| values[value].0.clone()).collect();
-        let step = number
-            .checked_sub(1)
-            .map(|earlier| step(system, source, &path.records[earlier], path.actions[earlier]));
-        states.push(TraceState { step, state: values, changed });
+        let step = number.checked_sub(1).map(|earlier| match path.actions[earlier] {
+            action if stutter == Some(action) => TraceStep::stay(action),
+            action => step(system, source, &path.records[earlier], action),
+        });
+        states.push(TraceState { step, state: values, changed, atoms: None, automaton: None });
     }
     states
+}
+
+impl TraceStep {
+    /// Nothing can move, and time goes on.
+    fn stay(action: u32) -> TraceStep {
+        let title = "nothing can move".to_owned();
+        TraceStep { title, action, line: None, column: None, moves: Vec::new(), message: None }
+    }
 }
 
 fn message(words: Description) -> Option<TraceMessage> {

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`bfs`] | what is reachable, how far away, and by which shortest path? |
 //! | [`tarjan`] | which states lie on common cycles, and is one of the cycles accepting? |
+//! | [`liveness`] | which infinite runs does a graph have? |
 //! | [`random`] | which numbers does a seeded test draw? |
 //! | [`graph`] | how is a given digraph a system? |
 //! | [`forms`] | which digraphs are worth trying? |
@@ -20,6 +21,7 @@ pub mod emit_c;
 pub mod expressions;
 pub mod forms;
 pub mod graph;
+pub mod liveness;
 pub mod meaning;
 pub mod program;
 pub mod random;

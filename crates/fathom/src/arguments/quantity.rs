@@ -1,6 +1,8 @@
-//! How does a user write an amount of memory, a time, a constant?
+//! How does a user write an amount of memory, a time, a constant, a name for an expression?
 
 use std::time::Duration;
+
+use crate::liveness_property::Fairness;
 
 /// Bytes of `512MiB`, `2G`, `64k`, `1048576`: units are powers of 1024, with or without `iB` or `B`.
 pub fn size(text: &str) -> Result<u64, String> {
@@ -43,6 +45,32 @@ pub fn constant(text: &str) -> Result<(String, i64), String> {
         "" => Err(refuse()),
         name => Ok((name.to_owned(), value)),
     }
+}
+
+/// Name and expression of `NAME=E`.
+pub fn definition(text: &str) -> Result<(String, String), String> {
+    let is_name = |name: &str| {
+        name.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_')
+            && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+    };
+    match text.split_once('=') {
+        Some((name, value)) if is_name(name.trim()) && !value.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("`{text}` names no expression: write NAME=E, as in far='x > 3'")),
+    }
+}
+
+/// Which runs count: `weak`, or `weak=P,Q`.
+pub fn fairness(text: &str) -> Result<Fairness, String> {
+    let refuse = || format!("`{text}` is no fairness: write weak, or weak=P,Q with names of processes");
+    let names = match text.split_once('=') {
+        None if text == "weak" => return Ok(Fairness::Weak(Vec::new())),
+        Some(("weak", names)) => names,
+        _ => return Err(refuse()),
+    };
+    let names: Vec<String> = names.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.iter().any(String::is_empty) { Err(refuse()) } else { Ok(Fairness::Weak(names)) }
 }
 
 /// How many threads: at least one, and no more than a machine has.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::quantity;
+use crate::liveness_property::Fairness;
 
 /// A model checker for systems whose state space is larger than memory.
 #[derive(Clone, Debug, Parser)]
@@ -50,12 +51,18 @@ pub struct CheckArguments {
     /// What is asked about it.
     #[command(flatten)]
     pub questions: QuestionArguments,
+    /// What is asked about its infinite runs.
+    #[command(flatten)]
+    pub liveness: LivenessArguments,
     /// When to end
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
     pub stop: StopArgument,
     /// Which engine searches; see `fathom engines`
     #[arg(long, value_name = "NAME", value_enum, default_value_t, help_heading = "Search")]
     pub engine: CheckEngineArgument,
+    /// Where ndfs stores states [default: ram]
+    #[arg(long, value_name = "NAME", value_enum, help_heading = "Search")]
+    pub store: Option<StoreArgument>,
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,
@@ -119,6 +126,30 @@ pub struct QuestionArguments {
     pub faults: FaultsArgument,
 }
 
+/// What is asked about infinite runs.
+#[derive(Clone, Debug, Args)]
+pub struct LivenessArguments {
+    /// Check that a formula of LTL holds of every run, as '[] (P_0.wait -> <> P_0.CS)' (repeatable)
+    #[arg(long = "ltl", value_name = "F", help_heading = "Properties")]
+    pub formulas: Vec<String>,
+    /// Check all properties of an .ltl file (repeatable)
+    #[arg(long = "ltl-file", value_name = "FILE", help_heading = "Properties")]
+    pub formula_files: Vec<PathBuf>,
+    /// Let NAME stand for an expression in formulas (repeatable)
+    #[arg(long = "atom", value_name = "NAME=E", value_parser = quantity::definition, help_heading = "Properties")]
+    pub atoms: Vec<(String, String)>,
+    /// Only runs count where every process, or each of P, Q, ..., moves again and again unless it is again and again disabled
+    #[arg(long, value_name = "weak[=P,Q]", value_parser = quantity::fairness, help_heading = "Properties")]
+    pub fair: Option<Fairness>,
+}
+
+/// Where a depth-first search stores states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StoreArgument {
+    /// An exact table in memory.
+    Ram,
+}
+
 /// What a deadlock is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeadlockArgument {
@@ -153,13 +184,17 @@ pub enum StopArgument {
 /// Which engine checks.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum CheckEngineArgument {
-    /// Breadth-first in memory, exact.
+    /// What suits each property: ram for those about states, ndfs for those about infinite runs.
     #[default]
+    Auto,
+    /// Breadth-first in memory, exact.
     Ram,
     /// The same with a larger table that also tells the locality.
     Positions,
     /// Depth-first with three bits per state: quick, misses states, never proves that something holds.
     Bitstate,
+    /// Nested depth-first in memory, exact: for infinite runs.
+    Ndfs,
 }
 
 /// Which engine explores.
@@ -189,6 +224,12 @@ pub struct ExploreArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
+    /// Explore the product with the model's property process, or with the automaton of a formula given with --ltl
+    #[arg(long, conflicts_with_all = ["dump_program", "dump_layout", "dump_records", "dot", "aut"], help_heading = "Search")]
+    pub product: bool,
+    /// The formula whose violations --product looks at
+    #[arg(long, value_name = "F", requires = "product", help_heading = "Search")]
+    pub ltl: Option<String>,
     /// Print the model as guarded commands, and do not explore it
     #[arg(long, conflicts_with_all = ["dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub dump_program: bool,

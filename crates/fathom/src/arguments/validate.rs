@@ -6,11 +6,12 @@ use fathom_model::expression::Overflow;
 
 use super::raw::{
     CheckArguments, CheckEngineArgument, DeadlockArgument, ExploreArguments, ExploreEngineArgument,
-    FaultsArgument, ModelArguments, OutputArguments, OverflowArgument, ProgressArgument, QuestionArguments,
-    ResourceArguments, SimulateArguments, StopArgument,
+    FaultsArgument, LivenessArguments, ModelArguments, OutputArguments, OverflowArgument, ProgressArgument,
+    QuestionArguments, ResourceArguments, SimulateArguments, StopArgument,
 };
 use crate::assemble::{LayerEngine, ModelOptions};
 use crate::check::Stop;
+use crate::liveness_property::LivenessQuestions;
 use crate::machine;
 use crate::property::{DeadlockKind, Faults, Questions};
 use crate::settings::{
@@ -67,6 +68,7 @@ impl ExploreArguments {
             dump,
             records: self.dump_records,
             graph,
+            product: self.product.then_some(self.ltl),
         })
     }
 }
@@ -75,22 +77,34 @@ impl CheckArguments {
     /// The settings that these arguments mean.
     pub fn validate(self) -> Result<CheckSettings, UsageError> {
         let engine = match self.engine {
+            CheckEngineArgument::Auto => CheckEngine::Auto,
             CheckEngineArgument::Ram => CheckEngine::Layers(LayerEngine::Ram),
             CheckEngineArgument::Positions => CheckEngine::Layers(LayerEngine::Positions),
             CheckEngineArgument::Bitstate => CheckEngine::Bitstate,
+            CheckEngineArgument::Ndfs => CheckEngine::Ndfs,
         };
-        if engine == CheckEngine::Bitstate && self.resources.threads.is_some_and(|threads| threads > 1) {
+        if matches!(engine, CheckEngine::Bitstate | CheckEngine::Ndfs)
+            && self.resources.threads.is_some_and(|threads| threads > 1)
+        {
+            let name = if engine == CheckEngine::Ndfs { "ndfs" } else { "bitstate" };
+            return Err(UsageError(format!(
+                "the engine {name} searches with one thread: leave --threads out or make it 1"
+            )));
+        }
+        if self.store.is_some() && engine != CheckEngine::Ndfs {
             return Err(UsageError(
-                "the engine bitstate searches with one thread: leave --threads out or make it 1".into(),
+                "--store chooses where the engine ndfs stores states: give --engine ndfs, too".into(),
             ));
         }
+        let mut questions = self.questions.validate()?;
+        questions.liveness = self.liveness.validate();
         let stop = match self.stop {
             StopArgument::First => Stop::First,
             StopArgument::Never => Stop::Never,
         };
         Ok(CheckSettings {
             model: self.model.validate(),
-            questions: self.questions.validate()?,
+            questions,
             stop,
             engine,
             resources: self.resources.validate(),
@@ -152,7 +166,19 @@ impl QuestionArguments {
             valid_end: self.deadlock_except,
             constraint: self.constraint,
             faults,
+            liveness: LivenessQuestions::default(),
         })
+    }
+}
+
+impl LivenessArguments {
+    fn validate(self) -> LivenessQuestions {
+        LivenessQuestions {
+            formulas: self.formulas,
+            files: self.formula_files,
+            atoms: self.atoms,
+            fairness: self.fair.unwrap_or_default(),
+        }
     }
 }
 

@@ -1,13 +1,18 @@
 //! `fathom check`: does a model do what it should?
 
+use anyhow::Context;
+
 use super::{Output, plan, print_summary, read_model, watcher};
-use crate::assemble::Model;
-use crate::check::{self, Checked, Verdict};
+use crate::assemble::{LayerEngine, Model};
+use crate::check::{self, Checked, Stop, Verdict};
 use crate::hunt;
+use crate::liveness::{self, LivenessEngine, LivenessSettings};
 use crate::progress::Meter;
+use crate::property::Plan;
 use crate::report::json::{self, Report};
 use crate::report::trace::TraceDocument;
 use crate::report::{Exit, text, trace};
+use crate::run::Limit;
 use crate::settings::{CheckEngine, CheckSettings, Destination, TraceFormat};
 
 /// Checks a model and reports.
@@ -22,19 +27,67 @@ pub fn run(settings: &CheckSettings) -> anyhow::Result<Exit> {
             Ok::<_, anyhow::Error>((file.format, Output::open(&Destination::File(file.path.clone()))?))
         })
         .transpose()?;
-    note_property_process(&model, settings.output.quiet);
+    let checked = checked(&model, &plan, settings)?;
+    report("check", &model, &checked, settings.output.quiet, json_output, trace_output)
+}
+
+/// All properties about states in one search, then those about infinite runs one by one, until one is violated unless all are wanted.
+fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Result<Checked> {
+    let questions = &settings.questions;
+    let properties = questions.liveness(model)?;
+    let fair = questions.liveness.fair_processes(model)?;
+    let engine = match settings.engine {
+        CheckEngine::Auto | CheckEngine::Ndfs => LivenessEngine::Ndfs,
+        CheckEngine::Bitstate => LivenessEngine::Bitstate,
+        CheckEngine::Layers(engine) if !properties.is_empty() => anyhow::bail!(
+            "the engine {} answers no question about infinite runs: leave --engine out, or ask about states alone",
+            engine.name()
+        ),
+        CheckEngine::Layers(_) => LivenessEngine::default(),
+    };
+    let liveness = LivenessSettings { engine, fair, faults: questions.faults };
+    let mut all: Option<Checked> = None;
+    if properties.is_empty() || !plan.asks_nothing() {
+        all = Some(states_checked(model, plan, settings)?);
+    }
+    for property in &properties {
+        let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
+        let watcher = watcher(&settings.resources, &settings.output, Meter::of_depth_first)?;
+        let next = match &all {
+            Some(all) if ended => Checked::unanswered(property, all),
+            _ => liveness::check(model, property, &liveness, &settings.resources, &watcher)?,
+        };
+        all = Some(match all {
+            Some(all) => all.and(next),
+            None => next,
+        });
+    }
+    all.context("there is something to check")
+}
+
+/// Whether something was found, or the user wants no more.
+fn is_over(checked: &Checked) -> bool {
+    matches!(checked.verdict(), Verdict::Violated | Verdict::Fault)
+        || matches!(checked.exploration.limit, Some(Limit::Interrupt | Limit::Time))
+}
+
+fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Result<Checked> {
     let (resources, stop) = (&settings.resources, settings.stop);
-    let checked = match settings.engine {
-        CheckEngine::Layers(engine) => {
-            let watcher = watcher(resources, &settings.output, std::convert::identity)?;
-            check::check(&model, &plan, engine, stop, resources, &watcher)?
-        }
+    let layers = |engine| {
+        let watcher = watcher(resources, &settings.output, std::convert::identity)?;
+        Ok(check::check(model, plan, engine, stop, resources, &watcher)?)
+    };
+    match settings.engine {
+        CheckEngine::Auto => layers(LayerEngine::Ram),
+        CheckEngine::Layers(engine) => layers(engine),
         CheckEngine::Bitstate => {
             let watcher = watcher(resources, &settings.output, Meter::of_depth_first)?;
-            hunt::check_bitstate(&model, &plan, stop, resources, &watcher)?
+            Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
         }
-    };
-    report("check", &model, &checked, settings.output.quiet, json_output, trace_output)
+        CheckEngine::Ndfs => {
+            anyhow::bail!("the engine ndfs answers questions about infinite runs alone: leave --engine out")
+        }
+    }
 }
 
 /// Prints and writes what came of a check.
@@ -65,14 +118,5 @@ fn traces(model: &Model, checked: &Checked, format: TraceFormat) -> String {
     match format {
         TraceFormat::Text => trace::all(&checked.answers),
         TraceFormat::Json => json::to_text(&TraceDocument::of(model.source().name(), &checked.answers)),
-    }
-}
-
-fn note_property_process(model: &Model, quiet: bool) {
-    if let Some(property) = model.program().property.as_ref().filter(|_| !quiet) {
-        eprintln!(
-            "note: the property process {} is not checked: only assertions, invariants, goals and deadlocks are",
-            property.name
-        );
     }
 }

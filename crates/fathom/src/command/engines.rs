@@ -4,7 +4,7 @@ use super::print;
 use crate::report::Exit;
 
 /// One row per engine: name, body, what it finds, memory, I/O, certificate, origin.
-const ENGINES: [[&str; 6]; 3] = [
+const ENGINES: [[&str; 6]; 4] = [
     [
         "ram",
         "breadth-first, exact",
@@ -28,6 +28,14 @@ const ENGINES: [[&str; 6]; 3] = [
         "none",
         "none: proves nothing",
         "Holzmann 1988, 1998: a quick hunt for violations",
+    ],
+    [
+        "ndfs",
+        "nested depth-first, exact",
+        "a few bytes, and the path",
+        "none",
+        "none",
+        "Schwoon, Esparza 2005: infinite runs (--ltl), found on the fly",
     ],
 ];
 

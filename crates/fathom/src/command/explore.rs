@@ -6,6 +6,7 @@ use fathom_model::system::TransitionSystem;
 use super::{Output, print, print_summary, read_model, watcher};
 use crate::assemble::Model;
 use crate::export::{self, RecordFile};
+use crate::liveness_property::{LivenessProperty, LivenessQuestions};
 use crate::observer::Watcher;
 use crate::report::json::{self, Report};
 use crate::report::{Exit, text};
@@ -30,7 +31,13 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
         .into_iter()
         .flatten()
         .any(Output::is_standard);
-    note_property_process(&model, &settings.model, settings.output.quiet);
+    let product = match &settings.product {
+        Some(formula) => Some(product_with(&model, formula.as_deref())?),
+        None => {
+            note_property_process(&model, &settings.model, settings.output.quiet);
+            None
+        }
+    };
     if let Some((format, output)) = graph {
         write_graph(&model, format, output)?;
     }
@@ -39,13 +46,28 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
         &model,
         settings,
     )?;
-    let exploration = run::explore(&model, settings.engine, &settings.resources, &watcher)?;
+    let exploration = run::explore(&model, product.as_ref(), settings.engine, &settings.resources, &watcher)?;
     let summary = text::exploration(&model, &exploration);
     print_summary(&summary, settings.output.quiet, taken)?;
     if let Some(output) = json_output {
         output.write(json::to_text(&Report::of_exploration(&model, &exploration)).as_bytes())?;
     }
     Ok(if exploration.limit.is_some() { Exit::GaveUp } else { Exit::Success })
+}
+
+/// The property whose automaton the model is explored with.
+fn product_with(model: &Model, formula: Option<&str>) -> anyhow::Result<LivenessProperty> {
+    let found = match formula {
+        Some(formula) => {
+            let questions =
+                LivenessQuestions { formulas: vec![formula.to_owned()], ..LivenessQuestions::default() };
+            questions.properties(model)?.pop()
+        }
+        None => LivenessProperty::of_model(model)?,
+    };
+    found.with_context(|| {
+        format!("{} states no property process: give a formula with --ltl", model.source().name())
+    })
 }
 
 fn dumped(model: &Model, dump: Dump, settings: &ExploreSettings) -> anyhow::Result<String> {

@@ -33,6 +33,13 @@ const HELP: &str = "  NUMBER             take that step
 pub fn run(settings: &SimulateSettings) -> anyhow::Result<Exit> {
     let model = read_model(&settings.model, settings.output.quiet)?;
     let plan = plan(&model, &settings.questions)?;
+    let process = model.program().property.as_ref();
+    if let Some(process) = process.filter(|process| settings.questions.stated.contains(&process.name)) {
+        anyhow::bail!(
+            "{} is about infinite runs, and no walk is one: fathom check looks for them",
+            process.name
+        );
+    }
     match settings.walk {
         Walk::ByHand => by_hand(&model, &plan),
         Walk::Random { walks, seed } => at_random(&model, &plan, walks, seed, settings),

@@ -9,7 +9,7 @@ use serde_json::ser::Formatter;
 use crate::assemble::Model;
 use crate::check::{Answer, Checked};
 use crate::coverage::{Coverage, Uncovered};
-use crate::run::{Exploration, Limit, Usage};
+use crate::run::{AutomatonFigures, Exploration, Limit, Usage};
 use crate::trace::Trace;
 
 /// The version of the object.
@@ -32,6 +32,9 @@ pub struct Report {
     pub engine: &'static str,
     /// Where the engine stored states, if it has a choice.
     pub store: Option<&'static str>,
+    /// The automaton that the model was searched with: then all figures are of the product.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub automaton: Option<AutomatonFigures>,
     /// How it ended.
     pub verdict: &'static str,
     /// Which limit ended the search early, if one did.
@@ -78,7 +81,7 @@ pub struct Report {
 pub struct PropertyReport {
     /// Its name, or the expression.
     pub name: String,
-    /// `assertion`, `invariant`, `reach`, `deadlock` or `fault`.
+    /// `assertion`, `invariant`, `reach`, `deadlock`, `fault`, `ltl` or `process`.
     pub kind: &'static str,
     /// `holds`, `violated`, `fault` or `unknown`.
     pub verdict: &'static str,
@@ -90,6 +93,49 @@ pub struct PropertyReport {
     pub trace: Option<Trace>,
     /// What proves that it holds: nothing yet.
     pub certificate: &'static str,
+    /// The search of its own that it had, of the product with its automaton.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchReport>,
+}
+
+/// The figures of a search for one property.
+#[derive(Clone, Debug, Serialize)]
+pub struct SearchReport {
+    /// Which engine searched.
+    pub engine: &'static str,
+    /// The automaton.
+    pub automaton: Option<AutomatonFigures>,
+    /// Which limit ended it early, if one did.
+    pub limit: Option<&'static str>,
+    /// How many distinct states the product has; null if that is not known.
+    pub states: Option<u64>,
+    /// States expanded.
+    pub visits: u64,
+    /// Steps generated.
+    pub edges: u64,
+    /// Steps from distinct states; null if not all were expanded.
+    pub transitions: Option<u64>,
+    /// Bits of a record.
+    pub record_bits: u32,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl SearchReport {
+    fn of(exploration: &Exploration) -> SearchReport {
+        let counts = &exploration.counts;
+        SearchReport {
+            engine: exploration.engine,
+            automaton: exploration.automaton,
+            limit: exploration.limit.map(Limit::word),
+            states: counts.states,
+            visits: counts.visits,
+            edges: counts.edges,
+            transitions: counts.transitions,
+            record_bits: exploration.record_bits,
+            seconds: rounded(exploration.usage.elapsed.as_secs_f64()),
+        }
+    }
 }
 
 /// Memory, in bytes.
@@ -158,7 +204,8 @@ impl Report {
             command,
             model: model.source().name().to_owned(),
             engine: exploration.engine,
-            store: None,
+            store: exploration.store,
+            automaton: exploration.automaton,
             verdict,
             limit: exploration.limit.map(Limit::word),
             properties,
@@ -166,7 +213,7 @@ impl Report {
             states_estimate: counts.states_estimate,
             visits: counts.visits,
             edges: counts.edges,
-            transitions: counts.states.map(|_| counts.edges),
+            transitions: counts.transitions,
             depth: (counts.layers.len() as u64).checked_sub(1),
             locality: counts.locality,
             deadlocks: counts.deadlocks,
@@ -192,6 +239,7 @@ impl PropertyReport {
             vacuous: answer.vacuous,
             trace: answer.trace.clone(),
             certificate: "none",
+            search: answer.search.as_deref().map(SearchReport::of),
         }
     }
 }

@@ -90,6 +90,8 @@ fn verdict_line(model: &Model, answer: &Answer) -> String {
     let prefix = match kind {
         PropertyKind::Invariant => "invariant ",
         PropertyKind::Reach => "reach ",
+        PropertyKind::Ltl => "ltl ",
+        PropertyKind::Process => "property process ",
         _ => "",
     };
     format!("{prefix}{name}{place}: {word}")
@@ -126,7 +128,14 @@ pub fn figures(exploration: &Exploration) -> String {
         let part = counts.known as f64 * 100.0 / estimate.max(1) as f64;
         lines.push(("estimate", format!("about {} states in all, {part:.1}% of them seen", count(estimate))));
     }
-    lines.push(("transitions", count(counts.edges)));
+    lines.push(("transitions", count(counts.transitions.unwrap_or(counts.edges))));
+    if counts.edges != counts.transitions.unwrap_or(counts.edges) {
+        lines.push(("made", format!("{} steps from {} visits", count(counts.edges), count(counts.visits))));
+    }
+    if let Some(automaton) = &exploration.automaton {
+        let strength = automaton.strength.map_or(String::new(), |strength| format!(", {strength}"));
+        lines.push(("automaton", format!("{}{strength}", plural(automaton.states as u64, "state"))));
+    }
     if let Some(depth) = counts.layers.len().checked_sub(1) {
         lines.push(("depth", count(depth as u64)));
     }

@@ -62,6 +62,10 @@ pub fn all(answers: &[Answer]) -> String {
 /// What is violated, and where.
 pub fn heading(answer: &Answer) -> String {
     let name = &answer.property.name;
+    if let Some(cycle) = answer.trace.as_ref().map(|trace| trace.cycle.len()).filter(|cycle| *cycle > 0) {
+        let repeated = if cycle == 1 { "step repeats".to_owned() } else { format!("{cycle} steps repeat") };
+        return format!("{name} is violated by a run whose last {repeated} for ever:");
+    }
     let length = answer.trace.as_ref().map_or(0, Trace::length);
     let after = match length {
         0 => "in an initial state".to_owned(),
@@ -80,12 +84,18 @@ pub fn heading(answer: &Answer) -> String {
 pub fn run(trace: &Trace) -> String {
     let mut text = String::new();
     let width = trace.length().to_string().len();
-    for (number, state) in trace.stem.iter().enumerate() {
+    for (number, state) in trace.stem.iter().chain(&trace.cycle).enumerate() {
+        if number == trace.stem.len() {
+            let _ = writeln!(text, "  for ever, from state {}:", number - 1);
+        }
         let _ = match &state.step {
             None => writeln!(text, "  {number:>width$}  initial state"),
             Some(step) => writeln!(text, "  {number:>width$}  {}", step_line(step)),
         };
         let _ = writeln!(text, "  {:>width$}    {}", "", changes(state));
+        if let Some(line) = reading(state) {
+            let _ = writeln!(text, "  {:>width$}    {line}", "");
+        }
     }
     if let Some(fault) = &trace.fault {
         let _ = writeln!(text, "  {:>width$}  {}", "!", fault_line(fault));
@@ -130,6 +140,13 @@ fn changes(state: &TraceState) -> String {
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
     if changed.is_empty() { "nothing changes".into() } else { changed.join(", ") }
+}
+
+/// What the automaton reads in a state of a lasso, and where it is.
+fn reading(state: &TraceState) -> Option<String> {
+    let (atoms, automaton) = (state.atoms.as_ref()?, state.automaton.as_ref()?);
+    let atoms = if atoms.is_empty() { "nothing".to_owned() } else { atoms.join(", ") };
+    Some(format!("[{automaton}] reads {atoms}"))
 }
 
 fn fault_line(fault: &TraceFault) -> String {

@@ -1,0 +1,354 @@
+//! What is asked about the infinite runs of a model, and which automaton finds runs that violate it?
+//!
+//! A formula becomes labels, one per atom, and the automaton of its negation. A property process of the model is an automaton already; its guards become labels.
+
+use std::path::{Path, PathBuf};
+
+use fathom_lang::nearest::nearest;
+use fathom_ltl::atom::{AtomId, AtomLanguage, AtomText};
+use fathom_ltl::automaton::{Automaton, Cube, Edge, Guard, Placement, StateId};
+use fathom_ltl::diagnostic::{Diagnostic, Span};
+use fathom_ltl::formula::Formula;
+use fathom_ltl::limits::{Limits, TranslateError};
+use fathom_ltl::ltl_file;
+use fathom_ltl::parser::{Definitions, parse_part};
+use fathom_ltl::product::AutomatonNames;
+use fathom_ltl::strength::{Strength, profile};
+use fathom_ltl::translate::translate;
+use fathom_model::expression::{BinaryOperator, Expression};
+use fathom_model::program::{LABELS_MAX, Label, LabelKind, PropertyProcess};
+use fathom_model::span::Span as ModelSpan;
+
+use crate::assemble::{Model, ModelError};
+use crate::property::{Property, PropertyKind};
+
+/// What a user asks about infinite runs.
+#[derive(Clone, Debug, Default)]
+pub struct LivenessQuestions {
+    /// Formulas.
+    pub formulas: Vec<String>,
+    /// Files of formulas.
+    pub files: Vec<PathBuf>,
+    /// Names for expressions, for formulas to use.
+    pub atoms: Vec<(String, String)>,
+    /// Which runs count.
+    pub fairness: Fairness,
+}
+
+/// Which runs count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Fairness {
+    /// All.
+    #[default]
+    None,
+    /// Those where each of these processes, or of all if none is named, moves for ever or is for ever disabled again.
+    Weak(Vec<String>),
+}
+
+/// A property of infinite runs.
+#[derive(Clone, Debug)]
+pub struct LivenessProperty {
+    /// How it is told of.
+    pub property: Property,
+    /// What it says; none for a property process.
+    pub formula: Option<Formula>,
+    /// The labels that the automaton reads, which are the atoms of the formula.
+    pub labels: Vec<Label>,
+    /// Accepts what violates the property; its acceptance is of states.
+    pub automaton: Automaton,
+    /// The same with marks on edges, the smaller form.
+    pub generalised: Automaton,
+    /// How hard a search for an accepted run is; none if that is not known.
+    pub strength: Option<Strength>,
+    /// What the automaton's states are called.
+    pub names: AutomatonNames,
+}
+
+/// The questions cannot be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LivenessError {
+    /// A formula is wrong; rendered, with its place.
+    #[error("{0}")]
+    Formula(String),
+    /// A named atom is wrong.
+    #[error(transparent)]
+    Atom(#[from] ModelError),
+    /// A file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A file states nothing.
+    #[error("{} states no #property", .0.display())]
+    Empty(PathBuf),
+    /// A formula is too large.
+    #[error("{name}: {error}")]
+    Limit {
+        /// The formula.
+        name: String,
+        /// Which limit was met.
+        error: TranslateError,
+    },
+    /// The automaton reads too many labels.
+    #[error("{name} reads {count} expressions of the model, and at most {LABELS_MAX} can be read at once")]
+    Labels {
+        /// The formula, or the property process.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// No process has that name.
+    #[error("--fair: the model has no process `{name}`{help}")]
+    Process {
+        /// The name.
+        name: String,
+        /// What to do.
+        help: String,
+    },
+    /// A process beyond those that a set of processes can have.
+    #[error(
+        "--fair: only the first 64 processes of a model can be fair, and `{0}` is none of them; name others"
+    )]
+    TooManyProcesses(String),
+}
+
+impl LivenessQuestions {
+    /// Whether nothing is asked.
+    pub fn is_empty(&self) -> bool {
+        self.formulas.is_empty() && self.files.is_empty()
+    }
+
+    /// All formulas, in the order given, those of files last.
+    pub fn properties(&self, model: &Model) -> Result<Vec<LivenessProperty>, LivenessError> {
+        let mut atoms = ModelAtoms { model, labels: Vec::new() };
+        let mut definitions = Definitions::new();
+        for (name, text) in &self.atoms {
+            let expression = model.expression("--atom", text)?;
+            let atom = atoms
+                .number(text.trim(), expression)
+                .ok_or_else(|| LivenessError::Labels { name: "--atom".into(), count: self.atoms.len() })?;
+            definitions.define(name, Formula::Atom(atom));
+        }
+        let mut stated: Vec<(String, Formula)> = Vec::new();
+        for text in &self.formulas {
+            let formula = parse_part(text, Span::new(0, text.len()), &definitions, &mut atoms)
+                .map_err(|mistakes| rendered(&mistakes, "--ltl", text))?;
+            stated.push((text.trim().to_owned(), formula));
+        }
+        for path in &self.files {
+            stated.extend(read_file(path, &definitions, &mut atoms)?);
+        }
+        stated
+            .into_iter()
+            .map(|(name, formula)| LivenessProperty::of_formula(name, &formula, &atoms))
+            .collect()
+    }
+
+    /// The processes that runs must be fair to.
+    pub fn fair_processes(&self, model: &Model) -> Result<Vec<u32>, LivenessError> {
+        let Fairness::Weak(names) = &self.fairness else { return Ok(Vec::new()) };
+        let processes = &model.program().processes;
+        let all = || processes.iter().map(|process| &process.name);
+        let chosen: Vec<&String> = if names.is_empty() { all().collect() } else { names.iter().collect() };
+        let number = |name: &String| match all().position(|process| process == name) {
+            Some(number) if number < 64 => Ok(number as u32),
+            Some(_) => Err(LivenessError::TooManyProcesses(name.clone())),
+            None => {
+                let near = nearest(name, all().map(String::as_str));
+                let help = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                Err(LivenessError::Process { name: name.clone(), help })
+            }
+        };
+        chosen.into_iter().map(number).collect()
+    }
+}
+
+impl LivenessProperty {
+    /// A formula over atoms of a model.
+    fn of_formula(
+        name: String,
+        formula: &Formula,
+        atoms: &ModelAtoms<'_>,
+    ) -> Result<LivenessProperty, LivenessError> {
+        // Only the formula's own atoms are evaluated.
+        let used: Vec<usize> =
+            (0..atoms.labels.len()).filter(|atom| formula.atoms() >> atom & 1 == 1).collect();
+        let labels: Vec<Label> = used.iter().map(|atom| atoms.labels[*atom].clone()).collect();
+        let formula = formula.renumbered(&|atom| {
+            let place = used.iter().position(|other| *other == atom.index());
+            place.and_then(AtomId::new).expect("the formula's own atoms are there")
+        });
+        let made = translate(&formula.negated(), Limits::default());
+        let mut made = made.map_err(|error| LivenessError::Limit { name: name.clone(), error })?;
+        made.buchi.atom_count = labels.len();
+        made.generalised.atom_count = labels.len();
+        let names = AutomatonNames { automaton: "automaton".into(), states: Vec::new() };
+        let property = Property { name, kind: PropertyKind::Ltl, span: None, antecedent: None };
+        Ok(LivenessProperty {
+            property,
+            formula: Some(formula),
+            labels,
+            strength: profile(&made.buchi).map(|profile| profile.strength),
+            automaton: made.buchi,
+            generalised: made.generalised,
+            names,
+        })
+    }
+
+    /// The property process that a model states, if it does.
+    pub fn of_model(model: &Model) -> Result<Option<LivenessProperty>, LivenessError> {
+        let Some(process) = &model.program().property else { return Ok(None) };
+        let mut labels: Vec<Label> = Vec::new();
+        let automaton = automaton_of(process, model, &mut labels);
+        if labels.len() > LABELS_MAX {
+            return Err(LivenessError::Labels { name: process.name.clone(), count: labels.len() });
+        }
+        let automaton = Automaton { atom_count: labels.len(), ..automaton };
+        let (kind, span) = (PropertyKind::Process, Some(process.span));
+        Ok(Some(LivenessProperty {
+            property: Property { name: process.name.clone(), kind, span, antecedent: None },
+            formula: None,
+            labels,
+            strength: profile(&automaton).map(|profile| profile.strength),
+            generalised: automaton.clone(),
+            automaton,
+            names: AutomatonNames {
+                automaton: process.name.clone(),
+                states: process.locations.iter().map(|location| location.name.clone()).collect(),
+            },
+        }))
+    }
+}
+
+/// A property process as an automaton. Edges stay as many as they are; equal guards are one label.
+fn automaton_of(process: &PropertyProcess, model: &Model, labels: &mut Vec<Label>) -> Automaton {
+    let mut states: Vec<Vec<Edge>> = vec![Vec::new(); process.locations.len()];
+    for edge in &process.edges {
+        let guard = match &edge.guard {
+            None => Guard::always(),
+            Some(guard) => {
+                let text = match model.source().slice(guard.span) {
+                    "" => model.program().show(guard),
+                    text => text.to_owned(),
+                };
+                let place = labels.iter().position(|label| label.name == text).unwrap_or_else(|| {
+                    labels.push(atom_label(&text, guard.clone(), guard.span));
+                    labels.len() - 1
+                });
+                // Beyond what a letter has; the caller refuses that many.
+                let positive = 1u64.checked_shl(place as u32).unwrap_or(0);
+                Guard { cubes: vec![Cube { positive, negative: 0 }] }
+            }
+        };
+        let marks = u64::from(process.accepting[edge.from as usize]);
+        states[edge.from as usize].push(Edge { guard, target: StateId(edge.to), marks });
+    }
+    let (initial, placement) = (StateId(process.initial), Placement::State);
+    Automaton { atom_count: 0, mark_count: 1, initial, states, placement }
+}
+
+/// The properties of a file, each with its text as its name.
+fn read_file(
+    path: &Path,
+    definitions: &Definitions,
+    atoms: &mut ModelAtoms<'_>,
+) -> Result<Vec<(String, Formula)>, LivenessError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| LivenessError::Unreadable { path: path.to_owned(), error })?;
+    let properties = ltl_file::read(&text, definitions, atoms)
+        .map_err(|mistakes| rendered(&mistakes, &path.display().to_string(), &text))?;
+    if properties.is_empty() {
+        return Err(LivenessError::Empty(path.to_owned()));
+    }
+    let named = |property: ltl_file::LtlProperty| {
+        let name = text.get(property.span.start..property.span.end).unwrap_or("").to_owned();
+        (name, property.formula)
+    };
+    Ok(properties.into_iter().map(named).collect())
+}
+
+fn rendered(mistakes: &[Diagnostic], origin: &str, text: &str) -> LivenessError {
+    let shown: String = mistakes.iter().map(|mistake| mistake.render(origin, text)).collect();
+    LivenessError::Formula(shown.trim_end().to_owned())
+}
+
+/// Atoms in the words of the model's language.
+struct ModelAtoms<'m> {
+    model: &'m Model,
+    /// By atom.
+    labels: Vec<Label>,
+}
+
+impl ModelAtoms<'_> {
+    /// The number of an atom that reads so and means that; none if there are too many.
+    fn number(&mut self, text: &str, expression: Expression) -> Option<AtomId> {
+        let place = self.labels.iter().position(|label| label.name == text).unwrap_or(self.labels.len());
+        let number = AtomId::new(place)?;
+        if place == self.labels.len() {
+            self.labels.push(atom_label(text, expression, ModelSpan::default()));
+        }
+        Some(number)
+    }
+
+    /// What an atom means.
+    fn meaning(&self, atom: &AtomText) -> Result<Expression, Diagnostic> {
+        let Some((left, right)) = &atom.equals else { return self.read(&atom.text, atom.span) };
+        if let Some((variable, code)) = self.model.state(left, right) {
+            let span = ModelSpan::default();
+            let location = Expression::read(variable, span);
+            let code = Expression::constant(i64::from(code), span);
+            return Ok(Expression::binary(BinaryOperator::Equal, location, code));
+        }
+        if self.model.is_process(left) {
+            return Err(Diagnostic::new(atom.span, format!("process `{left}` has no state `{right}`")));
+        }
+        if right.trim().parse::<i64>().is_err() {
+            let message = format!("`{left}` is no process, and `{right}` is no integer");
+            return Err(Diagnostic::new(atom.span, message).help(
+                "`L==\"T\"` says that process L is in its state T, or that variable L equals the integer T",
+            ));
+        }
+        self.read(&format!("{left} == {right}"), atom.span)
+    }
+
+    fn read(&self, text: &str, span: Span) -> Result<Expression, Diagnostic> {
+        let diagnostics = match self.model.expression("atom", text) {
+            Ok(expression) => return Ok(expression),
+            Err(ModelError::Source { diagnostics, .. }) => diagnostics,
+            Err(other) => return Err(Diagnostic::new(span, other.to_string())),
+        };
+        let Some(first) = diagnostics.items().first() else {
+            return Err(Diagnostic::new(span, "this is no expression of the model's language"));
+        };
+        // Where the text stands in the formula as it is, the place inside it is known.
+        let place = match first.span() {
+            Some(inner) if span.end - span.start == text.len() => {
+                Span::new(span.start + inner.start as usize, span.start + inner.end as usize)
+            }
+            _ => span,
+        };
+        let diagnostic = Diagnostic::new(place, first.message.clone());
+        Err(match &first.help {
+            Some(help) => diagnostic.help(help.clone()),
+            None => diagnostic,
+        })
+    }
+}
+
+impl AtomLanguage for ModelAtoms<'_> {
+    fn atom(&mut self, atom: &AtomText) -> Result<AtomId, Diagnostic> {
+        let expression = self.meaning(atom)?;
+        self.number(&atom.text, expression).filter(|number| number.index() < LABELS_MAX).ok_or_else(|| {
+            Diagnostic::new(atom.span, format!("more than {LABELS_MAX} different atoms"))
+                .help("name a larger boolean expression as one atom, in double quotes")
+        })
+    }
+}
+
+fn atom_label(text: &str, expression: Expression, span: ModelSpan) -> Label {
+    Label { name: text.to_owned(), kind: LabelKind::Atom, expression, span }
+}

@@ -1,0 +1,208 @@
+//! The contract: every engine finds an accepting run exactly where the judge says that there is one, and what it finds is one.
+
+use fathom_ltl::automaton::Automaton;
+use fathom_ltl::evaluate;
+use fathom_ltl::formula::Formula;
+use fathom_ltl::limits::Limits as TranslationLimits;
+use fathom_ltl::translate::translate;
+use fathom_ltl::word::Lasso as Word;
+use fathom_model::checked::Checked;
+use fathom_model::system::TransitionSystem;
+use fathom_search::lasso::{self, Lasso};
+use oracle::bfs::{Explored, Limits, explore};
+use oracle::forms::random_graph;
+use oracle::graph::Graph;
+use oracle::liveness::for_each_lasso;
+use oracle::random::Random;
+
+use crate::engines::{ENGINES, product};
+use crate::formulas::{formula, judged};
+
+/// How many systems; `FATHOM_LONG` makes it a hundred times as many.
+fn rounds(few: u64) -> u64 {
+    if std::env::var_os("FATHOM_LONG").is_some() { few * 100 } else { few }
+}
+
+fn explored(graph: &Graph) -> Explored {
+    explore(graph, Limits::states(100_000)).expect("the graph is small")
+}
+
+/// A random system with at least one label, and a formula over its labels.
+fn drawn(random: &mut Random, nodes: usize) -> (Graph, Formula) {
+    loop {
+        let graph = random_graph(random, nodes);
+        if !graph.shape.labels.is_empty() {
+            let operators = random.below(7);
+            let formula = formula(random, operators, graph.shape.labels.len());
+            return (graph, formula);
+        }
+    }
+}
+
+/// Both automata of the negation, with all labels of the system as atoms.
+pub(crate) fn automata(formula: &Formula, graph: &Graph) -> [Automaton; 2] {
+    let made = translate(&formula.negated(), TranslationLimits::default()).expect("the formula is small");
+    [made.buchi, made.generalised]
+        .map(|automaton| Automaton { atom_count: graph.shape.labels.len(), ..automaton })
+}
+
+/// Is this lasso of a product a run of the system of which the formula does not hold?
+pub(crate) fn violates(graph: &Graph, formula: &Formula, lasso: &Lasso, stutter: u32) -> Result<(), String> {
+    let seen = lasso::replay(graph, lasso, Some(stutter)).map_err(|refusal| refusal.to_string())?;
+    let letters: Vec<u64> = seen.labels.iter().map(|labels| labels.0).collect();
+    let (stem, cycle) = letters.split_at(lasso.cycle_start);
+    let word = Word::new(stem, cycle).ok_or("the cycle is empty")?;
+    if evaluate::holds(formula, &word) { Err("the formula holds of it".into()) } else { Ok(()) }
+}
+
+#[test]
+fn engines_agree_with_the_judge() {
+    let (mut violated, mut held, mut skipped) = (0, 0, 0);
+    for seed in 0..rounds(4_000) {
+        let mut random = Random::new(seed);
+        let (graph, formula) = drawn(&mut random, 30);
+        let explored = explored(&graph);
+        let Some(expected) = judged(&explored, &formula) else {
+            skipped += 1;
+            continue;
+        };
+        violated += u64::from(expected);
+        held += u64::from(!expected);
+        for automaton in automata(&formula, &graph) {
+            let product = Checked(product(&graph, &automaton, &[]));
+            for (name, engine) in ENGINES {
+                let found = engine(&product);
+                let names = &graph.shape.labels;
+                assert_eq!(found.is_some(), expected, "seed {seed}, {name}: {}", formula.display(names));
+                if let Some(lasso) = found {
+                    let run = lasso.project(|record| product.0.parts(record).0);
+                    let judgement = violates(&graph, &formula, &run, product.0.stutter());
+                    assert_eq!(judgement, Ok(()), "seed {seed}, {name}: {}", formula.display(names));
+                    let accepting = lasso::replay(&product, &lasso, None);
+                    assert!(accepting.is_ok(), "seed {seed}, {name}: {accepting:?}");
+                }
+            }
+        }
+    }
+    eprintln!("{violated} violated, {held} hold, {skipped} too large for the judge");
+    assert!(violated > 500 && held > 500 && skipped * 20 < violated + held, "the mix is fair");
+}
+
+#[test]
+fn a_formula_and_its_negation_never_both_hold_unless_there_is_no_run() {
+    for seed in 0..rounds(1_000) {
+        let mut random = Random::new(seed ^ 0xab5e_11e5);
+        let (graph, formula) = drawn(&mut random, 12);
+        let holds = |formula: &Formula| {
+            let [buchi, _] = automata(formula, &graph);
+            (ENGINES[0].1)(&product(&graph, &buchi, &[])).is_none()
+        };
+        let runs = !holds(&Formula::False);
+        assert!(!(runs && holds(&formula) && holds(&formula.negated())), "seed {seed}");
+    }
+}
+
+#[test]
+fn tiny_graphs_have_no_lasso_that_was_missed() {
+    let (mut lassos, mut violating) = (0u64, 0u64);
+    for seed in 0..rounds(600) {
+        let mut random = Random::new(seed ^ 0x0071_4e55);
+        let (mut graph, formula) = drawn(&mut random, 6);
+        // With two steps at most, there are few enough runs to look at all of them.
+        graph.nodes.iter_mut().for_each(|node| node.edges.truncate(2));
+        let explored = explored(&graph);
+        let [buchi, _] = automata(&formula, &graph);
+        let product = product(&graph, &buchi, &[]);
+        let found = (ENGINES[0].1)(&product);
+        if let Some(lasso) = &found {
+            let run = lasso.project(|record| product.parts(record).0);
+            assert_eq!(violates(&graph, &formula, &run, product.stutter()), Ok(()), "seed {seed}");
+            violating += 1;
+            continue;
+        }
+        let mut left = 20_000;
+        for_each_lasso(&explored, 12, &mut |(stem, cycle)| {
+            let word = Word::new(stem, cycle).expect("a cycle has a state");
+            assert!(evaluate::holds(&formula, &word), "seed {seed}: {word} was missed");
+            lassos += 1;
+            left -= 1;
+            left > 0
+        });
+    }
+    eprintln!("{violating} violated; {lassos} lassos looked at where the formula holds");
+    assert!(lassos > 10_000 && violating > 50, "there is something to look at");
+}
+
+#[test]
+fn weak_fairness_is_the_implication_over_explicit_variables() {
+    let (mut violated, mut held, mut different, mut skipped) = (0, 0, 0, 0);
+    for seed in 0..rounds(9_000) {
+        let mut random = Random::new(seed ^ 0xfa12);
+        let (graph, mut formula) = drawn(&mut random, 8);
+        if random.chance(50) {
+            // Something happens in the end, which is what fairness is for.
+            formula = Formula::Finally(Box::new(formula));
+        }
+        let count = graph.shape.processes.len() as u32;
+        let fair: Vec<u32> = (0..count).filter(|_| random.chance(60)).take(2).collect();
+        if fair.is_empty() {
+            continue;
+        }
+        let (told, implication) = crate::products::with_variables(&graph, &formula, &fair);
+        let Some(expected) = judged(&explored(&told), &implication) else {
+            skipped += 1;
+            continue;
+        };
+        violated += u64::from(expected);
+        held += u64::from(!expected);
+        let [buchi, generalised] = automata(&formula, &graph);
+        different += u64::from((ENGINES[0].1)(&product(&graph, &buchi, &[])).is_some() != expected);
+        for automaton in [buchi, generalised] {
+            let product = Checked(product(&graph, &automaton, &fair));
+            for (name, engine) in ENGINES {
+                let found = engine(&product);
+                assert_eq!(found.is_some(), expected, "seed {seed}, {name}, fair to {fair:?}");
+                let Some(lasso) = found else { continue };
+                let run = lasso.project(|record| product.0.parts(record).0);
+                let stutter = product.0.stutter();
+                assert_eq!(violates(&graph, &formula, &run, stutter), Ok(()), "seed {seed}, {name}");
+                let seen = lasso::replay(&graph, &run, Some(stutter)).expect("it was replayed");
+                for process in &fair {
+                    let met = (run.cycle_start..run.records.len()).any(|state| {
+                        seen.movers[state].contains(*process) || !seen.enabled[state].contains(*process)
+                    });
+                    assert!(met, "seed {seed}, {name}: not fair to {process}");
+                }
+            }
+        }
+    }
+    eprintln!(
+        "{violated} violated, {held} hold, {different} of them otherwise without fairness, {skipped} skipped"
+    );
+    assert!(
+        violated + held >= 5_000 && violated > 1_000 && held > 1_000 && different > 50,
+        "the mix is fair"
+    );
+}
+
+#[test]
+fn the_product_is_a_system_for_every_width() {
+    for seed in 0..rounds(400) {
+        let mut random = Random::new(seed ^ 0x0009_d0c7);
+        let (graph, formula) = drawn(&mut random, 40);
+        let [_, generalised] = automata(&formula, &graph);
+        let fair: Vec<u32> = (0..graph.shape.processes.len() as u32).collect();
+        let product = Checked(product(&graph, &generalised, &fair));
+        let judge = explore(&product, Limits::states(200_000)).expect("the product is small");
+        let counted = Checked(fathom_ltl::degeneralised::Degeneralised::new(&product));
+        let all = explore(&counted, Limits::states(400_000)).expect("the product is small");
+        // Forgetting the counter gives the product back.
+        let mut parts: Vec<Vec<u64>> = all.states.iter().map(|state| counted.0.part(&state.record)).collect();
+        parts.sort();
+        parts.dedup();
+        let mut records: Vec<Vec<u64>> = judge.states.iter().map(|state| state.record.clone()).collect();
+        records.sort();
+        assert_eq!(parts, records, "seed {seed}");
+        assert_eq!(product.shape().mark_count as usize, generalised.mark_count as usize + fair.len());
+    }
+}
