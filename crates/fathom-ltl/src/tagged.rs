@@ -251,6 +251,7 @@ impl Tag {
             name: name.to_owned(),
             kind: ComponentKind::Variable,
             domain: tag_domain(count),
+            undefined: None,
             element_bits: self.bits,
             length: None,
             low: 0,
