@@ -19,8 +19,7 @@ const SECOND_INVERSE: u64 = odd_inverse(SECOND);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mix {
     bits: u32,
-    /// Bits of the part that is mixed: the whole key, at most 64.
-    mixed_bits: u32,
+    /// Half the bits of the part that is mixed (the whole key, at most 64), rounded up: 1 to 32.
     shift: u32,
     mask: u64,
 }
@@ -30,7 +29,7 @@ impl Mix {
     pub fn new(bits: u32) -> Mix {
         assert!(bits > 0, "a key has at least one bit");
         let mixed_bits = bits.min(64);
-        Mix { bits, mixed_bits, shift: mixed_bits.div_ceil(2), mask: u64::MAX >> (64 - mixed_bits) }
+        Mix { bits, shift: mixed_bits.div_ceil(2), mask: u64::MAX >> (64 - mixed_bits) }
     }
 
     /// Width of the keys.
@@ -42,22 +41,22 @@ impl Mix {
     #[inline(always)]
     pub fn mix_word(self, word: u64) -> u64 {
         let mut x = word;
-        x ^= x.unbounded_shr(self.shift);
+        x ^= x >> (self.shift & 63);
         x = x.wrapping_mul(FIRST) & self.mask;
-        x ^= x.unbounded_shr(self.shift);
+        x ^= x >> (self.shift & 63);
         x = x.wrapping_mul(SECOND) & self.mask;
-        x ^ x.unbounded_shr(self.shift)
+        x ^ (x >> (self.shift & 63))
     }
 
     /// Inverse of [`Mix::mix_word`].
     #[inline(always)]
     pub fn unmix_word(self, word: u64) -> u64 {
         let mut x = word;
-        x ^= x.unbounded_shr(self.shift);
+        x ^= x >> (self.shift & 63);
         x = x.wrapping_mul(SECOND_INVERSE) & self.mask;
-        x ^= x.unbounded_shr(self.shift);
+        x ^= x >> (self.shift & 63);
         x = x.wrapping_mul(FIRST_INVERSE) & self.mask;
-        x ^ x.unbounded_shr(self.shift)
+        x ^ (x >> (self.shift & 63))
     }
 
     /// Mixes a key in place. Its words are those of the contract: most significant first, right-aligned.

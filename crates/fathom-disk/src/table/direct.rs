@@ -6,16 +6,17 @@
 //!
 //! Invariant: `charge` covers the regions' bytes and the list of regions.
 
+use super::addressing::Addressing;
 use super::layout::Widths;
 use super::region::{Outcome, Region};
 use super::{TABLE_OWNER, TableFull};
 use crate::budget::{Budget, BudgetError, Charge};
-use crate::mix::Mix;
 
 /// Keys whose buckets are asked for before the first of them is looked at.
 const BATCH: usize = 64;
 /// Bytes of budget for which it pays to have one more region.
 const BYTES_PER_REGION: usize = 64 * 1024;
+/// Regions of a table, in all its shards: so few that what describes them stays in the nearest cache.
 const REGION_BITS_MAX: u32 = 6;
 /// A region's product of value and multiplier must fit a word.
 const VALUE_BITS_MAX: u32 = 62;
@@ -23,7 +24,8 @@ const VALUE_BITS_MAX: u32 = 62;
 /// Set of keys stored whole, minus the bits that their address tells.
 #[derive(Debug)]
 pub(super) struct DirectTable {
-    mix: Mix,
+    bits: u32,
+    addressing: Addressing,
     words: usize,
     widths: Widths,
     /// Mixed leading bits that are the same for all keys of this table: how many, and what they are.
@@ -51,25 +53,24 @@ impl DirectTable {
         budget: &Budget,
     ) -> Result<DirectTable, BudgetError> {
         let leading_bits = bits.min(64);
-        let wanted = (share / BYTES_PER_REGION).checked_ilog2().unwrap_or(0).min(REGION_BITS_MAX);
+        let wanted = (share / BYTES_PER_REGION)
+            .checked_ilog2()
+            .unwrap_or(0)
+            .min(REGION_BITS_MAX.saturating_sub(prefix.bits));
         let at_least = (leading_bits - prefix.bits).saturating_sub(VALUE_BITS_MAX);
         let region_bits = wanted.min(leading_bits - prefix.bits - 1).max(at_least);
-        let rest_bits = bits - leading_bits;
-        let widths = Widths {
-            value_bits: leading_bits - prefix.bits - region_bits,
-            partial_bits: rest_bits % 64,
-            whole_words: (rest_bits / 64) as usize,
-        };
+        let widths = Widths::new(leading_bits - prefix.bits - region_bits, bits - leading_bits);
         let count = 1 << region_bits;
         let charge = budget.charge(TABLE_OWNER, count * size_of::<Region>())?;
         let regions = (0..count).map(|_| Region::empty(widths)).collect();
         let words = bits.div_ceil(64) as usize;
+        let addressing = Addressing::new(bits, true, prefix.bits);
         let (prefix_bits, prefix) = (prefix.bits, prefix.value);
-        Ok(DirectTable { mix: Mix::new(bits), words, widths, prefix_bits, prefix, regions, len: 0, charge })
+        Ok(DirectTable { bits, addressing, words, widths, prefix_bits, prefix, regions, len: 0, charge })
     }
 
     pub(super) fn bits(&self) -> u32 {
-        self.mix.bits()
+        self.bits
     }
 
     pub(super) fn len(&self) -> usize {
@@ -80,37 +81,41 @@ impl DirectTable {
         self.charge.bytes()
     }
 
+    /// How its keys are addressed.
+    pub(super) fn addressing(&self) -> Addressing {
+        self.addressing
+    }
+
     pub(super) fn insert_batch(&mut self, keys: &[u64], new: &mut Vec<u32>) -> Result<(), TableFull> {
-        let mut done = 0;
-        let mut mixed = [0u64; BATCH];
-        let mut rest = vec![0; self.words - 1];
-        for chunk in keys.chunks(BATCH * self.words) {
-            self.fetch(chunk, &mut mixed, &mut rest);
-            for (key, &mixed) in chunk.chunks_exact(self.words).zip(&mixed) {
-                match self.insert_mixed(mixed, key) {
-                    Ok(true) => new.push(done),
-                    Ok(false) => {}
-                    Err(reason) => return Err(TableFull { done: done as usize, reason }),
-                }
-                done += 1;
-            }
+        let mut addressed = Addressed::new(self.words);
+        for (first, chunk) in keys.chunks(BATCH * self.words).enumerate().map(|(i, chunk)| (i * BATCH, chunk))
+        {
+            self.insert_chunk(addressed.of(self.addressing, chunk), first, new)?;
+        }
+        Ok(())
+    }
+
+    /// [`DirectTable::insert_batch`] for keys in their addressed form.
+    pub(super) fn insert_addressed(&mut self, keys: &[u64], new: &mut Vec<u32>) -> Result<(), TableFull> {
+        for (first, chunk) in keys.chunks(BATCH * self.words).enumerate().map(|(i, chunk)| (i * BATCH, chunk))
+        {
+            self.insert_chunk(chunk, first, new)?;
         }
         Ok(())
     }
 
     pub(super) fn contains_batch(&self, keys: &[u64], present: &mut Vec<u32>) {
-        let mut done = 0;
-        let mut mixed = [0u64; BATCH];
-        let mut rest = vec![0; self.words - 1];
-        for chunk in keys.chunks(BATCH * self.words) {
-            self.fetch(chunk, &mut mixed, &mut rest);
-            for (key, &mixed) in chunk.chunks_exact(self.words).zip(&mixed) {
-                let (region, value) = self.address(mixed);
+        let mut addressed = Addressed::new(self.words);
+        for (first, chunk) in keys.chunks(BATCH * self.words).enumerate().map(|(i, chunk)| (i * BATCH, chunk))
+        {
+            let chunk = addressed.of(self.addressing, chunk);
+            self.fetch(chunk);
+            for (index, key) in chunk.chunks_exact(self.words).enumerate() {
+                let (region, value) = self.address(key[0]);
                 let (partial, rest) = self.rest_of(key);
                 if self.regions[region].contains(value, partial, rest) {
-                    present.push(done);
+                    present.push((first + index) as u32);
                 }
-                done += 1;
             }
         }
     }
@@ -127,28 +132,35 @@ impl DirectTable {
         let above = self.prefix.unbounded_shl(leading_bits - self.prefix_bits)
             | (index as u64).unbounded_shl(self.widths.value_bits);
         let mut key = vec![0; self.words];
-        let mut rest = vec![0; self.words - 1];
+        let mut addressed = vec![0; self.words];
         self.regions[index].for_each(|value, partial, whole| {
-            let mixed = above | value;
-            if rest.is_empty() {
-                key[0] = self.mix.unmix_word(mixed);
-            } else {
-                self.read_rest(partial, whole, &mut rest);
-                self.mix.unmix_join(mixed, &rest, &mut key);
-            }
+            let (mixed, rest) = addressed.split_first_mut().expect("a key has at least one word");
+            *mixed = above | value;
+            read_rest(partial, whole, rest);
+            self.addressing.key(&addressed, &mut key);
             visit(&key);
         });
     }
 
-    /// Mixes a batch and asks for its buckets.
+    /// Inserts up to [`BATCH`] addressed keys, the first of which has this index in the batch of the caller.
     #[inline(always)]
-    fn fetch(&self, chunk: &[u64], mixed: &mut [u64; BATCH], rest: &mut [u64]) {
-        for (key, mixed) in chunk.chunks_exact(self.words).zip(mixed) {
-            *mixed = match *key {
-                [only] => self.mix.mix_word(only),
-                _ => self.mix.mix_split(key, rest),
-            };
-            let (region, value) = self.address(*mixed);
+    fn insert_chunk(&mut self, chunk: &[u64], first: usize, new: &mut Vec<u32>) -> Result<(), TableFull> {
+        self.fetch(chunk);
+        for (index, key) in chunk.chunks_exact(self.words).enumerate() {
+            match self.insert_one(key) {
+                Ok(true) => new.push((first + index) as u32),
+                Ok(false) => {}
+                Err(reason) => return Err(TableFull { done: first + index, reason }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for the buckets of a chunk.
+    #[inline(always)]
+    fn fetch(&self, chunk: &[u64]) {
+        for key in chunk.chunks_exact(self.words) {
+            let (region, value) = self.address(key[0]);
             self.regions[region].prefetch(value);
         }
     }
@@ -159,33 +171,20 @@ impl DirectTable {
         (region, mixed & ((1 << self.widths.value_bits) - 1))
     }
 
-    /// The bits of a key behind its leading 64: the partial word, and the whole words.
+    /// The bits of an addressed key behind its mixed word: the partial word, and the whole words.
     #[inline(always)]
     fn rest_of<'a>(&self, key: &'a [u64]) -> (u64, &'a [u64]) {
-        if self.words == 1 {
-            (0, &[])
-        } else if self.widths.partial_bits == 0 {
-            (0, &key[1..])
-        } else {
-            (key[1] & ((1 << self.widths.partial_bits) - 1), &key[2..])
-        }
-    }
-
-    /// Inverse of [`DirectTable::rest_of`].
-    fn read_rest(&self, partial: u64, whole: &[u8], rest: &mut [u64]) {
-        let (words, _) = whole.as_chunks::<8>();
-        let first_whole = rest.len() - words.len();
-        if first_whole > 0 {
-            rest[0] = partial;
-        }
-        for (word, bytes) in rest[first_whole..].iter_mut().zip(words) {
-            *word = u64::from_le_bytes(*bytes);
+        match key {
+            [_] => (0, &[]),
+            [_, partial, whole @ ..] if self.widths.partial_bits > 0 => (*partial, whole),
+            [_, whole @ ..] => (0, whole),
+            [] => unreachable!("a key has at least one word"),
         }
     }
 
     #[inline(always)]
-    fn insert_mixed(&mut self, mixed: u64, key: &[u64]) -> Result<bool, BudgetError> {
-        let (region, value) = self.address(mixed);
+    fn insert_one(&mut self, key: &[u64]) -> Result<bool, BudgetError> {
+        let (region, value) = self.address(key[0]);
         let (partial, rest) = self.rest_of(key);
         loop {
             match self.regions[region].insert(value, partial, rest) {
@@ -217,5 +216,41 @@ impl DirectTable {
             self.charge.resize(before)?;
             layout = layout.larger().expect("a layout where every value has a bucket takes them all");
         }
+    }
+}
+
+/// Room for the addressed form of [`BATCH`] keys.
+struct Addressed {
+    words: usize,
+    narrow: [u64; BATCH],
+    wide: Vec<u64>,
+}
+
+impl Addressed {
+    fn new(words: usize) -> Addressed {
+        let wide = if words == 1 { Vec::new() } else { vec![0; BATCH * words] };
+        Addressed { words, narrow: [0; BATCH], wide }
+    }
+
+    #[inline(always)]
+    fn of(&mut self, addressing: Addressing, chunk: &[u64]) -> &[u64] {
+        let all = if self.words == 1 { &mut self.narrow[..] } else { &mut self.wide };
+        let used = &mut all[..chunk.len()];
+        for (key, addressed) in chunk.chunks_exact(self.words).zip(used.chunks_exact_mut(self.words)) {
+            addressing.address(key, addressed);
+        }
+        used
+    }
+}
+
+/// Writes the partial word and the whole words of a rest behind one another.
+fn read_rest(partial: u64, whole: &[u8], rest: &mut [u64]) {
+    let (words, _) = whole.as_chunks::<8>();
+    let first_whole = rest.len() - words.len();
+    if first_whole > 0 {
+        rest[0] = partial;
+    }
+    for (word, bytes) in rest[first_whole..].iter_mut().zip(words) {
+        *word = u64::from_le_bytes(*bytes);
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! tag    displacement + 1 : 3 bits | low 13 bits of the remainder          0 = free slot
-//! entry  head: the other bits of the remainder, then the leading partial word of the rest, in `head_bytes`
+//! entry  head: the other bits of the remainder, then the leading partial word of the rest, in `head_bytes`, at most eight
 //!        then the whole words of the rest
 //! ```
 
@@ -27,7 +27,7 @@ pub(super) const TAG_BITS: u32 = 16 - DISPLACEMENT_BITS;
 /// The farthest bucket from home, if there are as many.
 const DISPLACEMENT_MAX: usize = (1 << DISPLACEMENT_BITS) - 2;
 /// Bytes that may be read past the last entry.
-pub(super) const PADDING: usize = 16;
+pub(super) const PADDING: usize = 8;
 const LINE: usize = 64;
 
 /// The bit widths that all regions of a table share.
@@ -41,6 +41,24 @@ pub(super) struct Widths {
     pub(super) whole_words: usize,
 }
 
+impl Widths {
+    /// For values with that many further bits. The leading ones share a word with what is left of the value, unless that
+    /// takes more than a word: then they get one of their own.
+    pub(super) fn new(value_bits: u32, rest_bits: u32) -> Widths {
+        let (partial_bits, whole_words) = (rest_bits % 64, (rest_bits / 64) as usize);
+        if head_remainder_bits(value_bits) + partial_bits <= 64 {
+            Widths { value_bits, partial_bits, whole_words }
+        } else {
+            Widths { value_bits, partial_bits: 0, whole_words: whole_words + 1 }
+        }
+    }
+}
+
+/// Bits of a remainder that its tag does not hold.
+const fn head_remainder_bits(shift: u32) -> u32 {
+    (shift - 1).saturating_sub(TAG_BITS)
+}
+
 /// Everything about a region of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
@@ -51,7 +69,7 @@ pub(super) struct Layout {
     /// Bits of the remainder that are in the head.
     head_remainder_bits: u32,
     pub(super) head_bytes: usize,
-    pub(super) head_mask: u128,
+    pub(super) head_mask: u64,
     pub(super) entry_bytes: usize,
     pub(super) slots: usize,
     pub(super) bucket_bytes: usize,
@@ -66,7 +84,7 @@ pub(super) struct Layout {
 pub(super) struct Place {
     pub(super) home: usize,
     pub(super) tag: u16,
-    pub(super) head: u128,
+    pub(super) head: u64,
 }
 
 impl Layout {
@@ -86,8 +104,7 @@ impl Layout {
 
     fn new(widths: Widths, multiplier: u64, log: u32) -> Layout {
         let shift = widths.value_bits - log;
-        let remainder_bits = shift - 1;
-        let head_remainder_bits = remainder_bits.saturating_sub(TAG_BITS);
+        let head_remainder_bits = head_remainder_bits(shift);
         let head_bits = head_remainder_bits + widths.partial_bits;
         let head_bytes = head_bits.div_ceil(8) as usize;
         let entry_bytes = head_bytes + 8 * widths.whole_words;
@@ -104,7 +121,7 @@ impl Layout {
             shift,
             head_remainder_bits,
             head_bytes,
-            head_mask: if head_bytes == 0 { 0 } else { u128::MAX >> (128 - 8 * head_bytes) },
+            head_mask: if head_bytes == 0 { 0 } else { u64::MAX >> (64 - 8 * head_bytes) },
             entry_bytes,
             slots,
             bucket_bytes,
@@ -130,7 +147,7 @@ impl Layout {
     pub(super) fn place(&self, value: u64, partial: u64) -> Place {
         let product = value * self.multiplier;
         let remainder = (product & ((1 << self.shift) - 1)) >> 1;
-        let head = u128::from(remainder >> TAG_BITS) | (u128::from(partial) << self.head_remainder_bits);
+        let head = remainder >> TAG_BITS | partial << self.head_remainder_bits;
         Place {
             home: (product >> self.shift) as usize,
             tag: (1 << TAG_BITS) | (remainder & ((1 << TAG_BITS) - 1)) as u16,
@@ -140,15 +157,15 @@ impl Layout {
 
     /// Inverse of [`Layout::place`], for a tag found in `bucket`: the value and the partial word of its rest.
     #[inline(always)]
-    pub(super) fn value_at(&self, bucket: usize, tag: u16, head: u128) -> (u64, u64) {
+    pub(super) fn value_at(&self, bucket: usize, tag: u16, head: u64) -> (u64, u64) {
         let displacement = (tag >> TAG_BITS) as usize - 1;
         let home =
             if bucket >= displacement { bucket - displacement } else { bucket + self.buckets - displacement };
-        let head_low = head as u64 & ((1 << self.head_remainder_bits) - 1);
+        let head_low = head & ((1 << self.head_remainder_bits) - 1);
         let remainder = head_low << TAG_BITS | u64::from(tag & ((1 << TAG_BITS) - 1));
         let product = ((home as u64) << self.shift) | remainder << 1;
         let value = if self.multiplier == 2 { product / 2 } else { product.div_ceil(3) };
-        (value, (head >> self.head_remainder_bits) as u64)
+        (value, head >> self.head_remainder_bits)
     }
 }
 
@@ -200,8 +217,10 @@ mod tests {
     fn wide_values_come_back_from_displaced_places() {
         let mut seed = 3u64;
         for value_bits in [13, 20, 40, 61, 62] {
-            for partial_bits in [0, 1, 31, 63] {
-                let mut layout = Layout::smallest(Widths { value_bits, partial_bits, whole_words: 0 });
+            for rest_bits in [0, 1, 16, 31, 63] {
+                let widths = Widths::new(value_bits, rest_bits);
+                let partial_bits = widths.partial_bits;
+                let mut layout = Layout::smallest(widths);
                 for _ in 0..12 {
                     for _ in 0..200 {
                         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

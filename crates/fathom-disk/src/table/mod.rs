@@ -10,13 +10,17 @@
 //! Insertion works on batches: first every key of a batch has its cache line asked for, then each is looked at. A
 //! look-up reads one line of 64 bytes for keys of up to about 75 bits, two neighbouring ones for wider ones.
 
+mod addressing;
 mod direct;
 mod layout;
 mod leaves;
+mod recent;
 mod region;
 mod sharded;
 mod split;
 
+pub use addressing::Addressing;
+pub use recent::{RECENT_BYTES, RecentKeys};
 pub use sharded::ShardedTable;
 
 use crate::budget::{Budget, BudgetError};
@@ -104,6 +108,22 @@ impl Table {
         match &mut self.store {
             Store::Direct(table) => table.insert_batch(keys, new),
             Store::Split(table) => table.insert_batch(keys, new),
+        }
+    }
+
+    /// [`Table::insert_batch`] for keys in their addressed form, as [`Table::addressing`] and [`ShardedTable::addressing`] make it.
+    pub fn insert_addressed(&mut self, keys: &[u64], new: &mut Vec<u32>) -> Result<(), TableFull> {
+        match &mut self.store {
+            Store::Direct(table) => table.insert_addressed(keys, new),
+            Store::Split(table) => table.insert_batch(keys, new),
+        }
+    }
+
+    /// How its keys are addressed.
+    pub fn addressing(&self) -> Addressing {
+        match &self.store {
+            Store::Direct(table) => table.addressing(),
+            Store::Split(_) => Addressing::new(self.bits, false, 0),
         }
     }
 

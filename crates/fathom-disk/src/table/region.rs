@@ -172,7 +172,7 @@ impl Region {
         &mut self,
         mut bucket: usize,
         mut tag: u16,
-        mut head: u128,
+        mut head: u64,
         mut whole: Vec<u8>,
     ) -> Option<usize> {
         let layout = &self.layout;
@@ -241,7 +241,7 @@ fn search(bytes: &[u8], layout: &Layout, place: &Place, rest: &[u64]) -> Option<
 
 /// Whether a bucket holds this tag with this head and rest.
 #[inline(always)]
-fn find(bytes: &[u8], layout: &Layout, tag: u16, head: u128, rest: &[u64]) -> bool {
+fn find(bytes: &[u8], layout: &Layout, tag: u16, head: u64, rest: &[u64]) -> bool {
     let mut mask = over_bucket(bytes, layout, |tags| equal_lanes(tags, tag));
     while mask != 0 {
         let entry = entry_offset(layout, mask.trailing_zeros() as usize);
@@ -318,14 +318,9 @@ fn whole_words<'a>(bytes: &'a [u8], layout: &Layout, entry: usize) -> &'a [u8] {
 }
 
 #[inline(always)]
-fn load_head(bytes: &[u8], layout: &Layout, entry: usize) -> u128 {
-    if layout.head_bytes <= 8 {
-        let word = u64::from_le_bytes(bytes[entry..entry + 8].try_into().expect("eight bytes"));
-        u128::from(word & layout.head_mask as u64)
-    } else {
-        let words = u128::from_le_bytes(bytes[entry..entry + PADDING].try_into().expect("sixteen bytes"));
-        words & layout.head_mask
-    }
+fn load_head(bytes: &[u8], layout: &Layout, entry: usize) -> u64 {
+    let word = bytes[entry..entry + PADDING].try_into().expect("eight bytes");
+    u64::from_le_bytes(word) & layout.head_mask
 }
 
 #[inline(always)]
@@ -344,31 +339,24 @@ fn rest_equals(bytes: &[u8], mut offset: usize, rest: &[u64]) -> bool {
     true
 }
 
-/// Writes a tag and a head. The head is written as whole words that keep what follows it: later slots, or padding.
+/// Writes a tag and a head. The head is written as a whole word that keeps what follows it: later slots, or padding.
 #[inline(always)]
-fn write_slot(bytes: &mut [u8], layout: &Layout, slot: usize, tag: u16, head: u128) {
+fn write_slot(bytes: &mut [u8], layout: &Layout, slot: usize, tag: u16, head: u64) {
     bytes[2 * slot..2 * slot + 2].copy_from_slice(&tag.to_le_bytes());
     let entry = entry_offset(layout, slot);
-    if layout.head_bytes <= 8 {
-        let field: &mut [u8; 8] = (&mut bytes[entry..entry + 8]).try_into().expect("eight bytes");
-        let kept = u64::from_le_bytes(*field) & !(layout.head_mask as u64);
-        *field = (kept | head as u64).to_le_bytes();
-    } else {
-        let field: &mut [u8; PADDING] =
-            (&mut bytes[entry..entry + PADDING]).try_into().expect("sixteen bytes");
-        let kept = u128::from_le_bytes(*field) & !layout.head_mask;
-        *field = (kept | head).to_le_bytes();
-    }
+    let field: &mut [u8; PADDING] = (&mut bytes[entry..entry + PADDING]).try_into().expect("eight bytes");
+    let kept = u64::from_le_bytes(*field) & !layout.head_mask;
+    *field = (kept | head).to_le_bytes();
 }
 
 /// [`write_slot`] for the first free slot. What follows in the bucket is still zero, and writing without reading spares
 /// a wait for the neighbour's bytes where that one was written just before.
 #[inline(always)]
-fn fill_slot(bytes: &mut [u8], layout: &Layout, slot: usize, tag: u16, head: u128) {
+fn fill_slot(bytes: &mut [u8], layout: &Layout, slot: usize, tag: u16, head: u64) {
     let entry = entry_offset(layout, slot);
-    if layout.head_bytes <= 8 && entry + 8 <= layout.bucket_bytes {
+    if entry + PADDING <= layout.bucket_bytes {
         bytes[2 * slot..2 * slot + 2].copy_from_slice(&tag.to_le_bytes());
-        bytes[entry..entry + 8].copy_from_slice(&(head as u64).to_le_bytes());
+        bytes[entry..entry + PADDING].copy_from_slice(&head.to_le_bytes());
     } else {
         write_slot(bytes, layout, slot, tag, head);
     }

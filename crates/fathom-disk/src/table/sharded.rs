@@ -1,25 +1,23 @@
 //! How do threads share one exact set?
 //!
 //! [`ShardedTable`] is a list of independent tables, each behind a lock of its own. Which one a key belongs to is a
-//! function of the key alone. Callers sort their keys by shard ([`ShardedTable::shard_of`]) and lock a shard once per
-//! batch, so that a lock is taken about once per thousand keys.
+//! function of the key alone. Callers sort their keys by shard ([`Addressing::shard`]) and lock a shard once per batch, so that a
+//! lock is taken about once per some hundred keys; who finds one taken can do something else first ([`ShardedTable::try_lock`]).
 //!
 //! Keys that are stored whole are sharded by their leading mixed bits, which the shard then need not store. Keys that are
 //! cut are sharded by a hash of their leading half, so that a left half is numbered in one shard only.
 
+use super::addressing::Addressing;
 use super::direct::{DirectTable, Prefix};
 use super::split::SplitTable;
 use super::{DIRECT_BITS_MAX, Store, Table};
 use crate::budget::{Budget, BudgetError};
-use crate::hash::hash_leading_half;
-use crate::mix::Mix;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Exact set of keys, in shards with a lock each. Memory as [`Table`]'s.
 #[derive(Debug)]
 pub struct ShardedTable {
-    mix: Mix,
-    shard_bits: u32,
+    addressing: Addressing,
     shards: Vec<Mutex<Table>>,
 }
 
@@ -37,8 +35,7 @@ impl ShardedTable {
             Ok(Mutex::new(Table { bits, store }))
         });
         Ok(ShardedTable {
-            mix: Mix::new(bits),
-            shard_bits,
+            addressing: Addressing::new(bits, bits <= DIRECT_BITS_MAX, shard_bits),
             shards: shards.collect::<Result<_, BudgetError>>()?,
         })
     }
@@ -48,22 +45,24 @@ impl ShardedTable {
         self.shards.len()
     }
 
-    /// The shard that a key belongs to.
-    #[inline]
-    pub fn shard_of(&self, key: &[u64]) -> usize {
-        let bits = self.mix.bits();
-        let leading = match *key {
-            [only] => self.mix.mix_word(only) << (64 - bits),
-            [high, low] if bits <= DIRECT_BITS_MAX => self.mix.mix_split(&[high, low], &mut [0]),
-            _ => hash_leading_half(key, bits),
-        };
-        leading.unbounded_shr(64 - self.shard_bits) as usize
+    /// How its keys are addressed and which shard they belong to.
+    pub fn addressing(&self) -> Addressing {
+        self.addressing
     }
 
-    /// Locks a shard. Only keys with this [`ShardedTable::shard_of`] may be inserted or looked for in it.
+    /// Locks a shard. Only keys with this [`Addressing::shard`] may be inserted or looked for in it.
     pub fn lock(&self, shard: usize) -> MutexGuard<'_, Table> {
         // A table is whole after every call that can panic half-way only by an assertion of our own.
         self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// [`ShardedTable::lock`], unless another thread has it.
+    pub fn try_lock(&self, shard: usize) -> Option<MutexGuard<'_, Table>> {
+        match self.shards[shard].try_lock() {
+            Ok(table) => Some(table),
+            Err(TryLockError::Poisoned(table)) => Some(table.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Number of keys in all shards, each counted at a moment of its own.

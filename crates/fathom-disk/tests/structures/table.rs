@@ -175,14 +175,20 @@ fn insert_all(table: &ShardedTable, bits: u32, seed: u64) -> Vec<Vec<u64>> {
     let mut by_shard = vec![Vec::new(); table.shard_count()];
     for _ in 0..20_000 {
         let key = random.key(bits, 14);
-        by_shard[table.shard_of(&key)].extend(key);
+        let mut addressed = vec![0; words];
+        table.addressing().address(&key, &mut addressed);
+        by_shard[table.addressing().shard(&addressed)].extend(addressed);
     }
     let mut mine = Vec::new();
     for (shard, keys) in by_shard.iter().enumerate() {
         for batch in keys.chunks(500 * words) {
             let mut new = Vec::new();
-            table.lock(shard).insert_batch(batch, &mut new).unwrap();
-            mine.extend(new.iter().map(|&i| batch[i as usize * words..(i as usize + 1) * words].to_vec()));
+            table.lock(shard).insert_addressed(batch, &mut new).unwrap();
+            mine.extend(new.iter().map(|&i| {
+                let mut key = vec![0; words];
+                table.addressing().key(&batch[i as usize * words..][..words], &mut key);
+                key
+            }));
         }
     }
     mine

@@ -4,3 +4,4 @@ pub mod bitstate;
 pub mod ndfs;
 pub mod positions;
 pub mod ram;
+mod routes;

@@ -1,7 +1,7 @@
 //! Policy of the layer loop: a candidate is compared with everything at once, in a compact exact table in RAM.
 //!
 //! ```text
-//! candidates --by shard--> table --new ones--> fresh, per thread --sorted, merged, coded--> layer
+//! candidates --not offered a moment ago--> by shard --> table --new ones--> fresh, per thread --sorted, merged, coded--> layer
 //! ```
 //! The table knows which states were seen and nothing else. Closed layers are kept in `crate::layers`: the one being expanded is decoded from there block by block, and
 //! so are all of them when a path is looked for. Layers are sorted, so neighbours are alike and expand faster.
@@ -13,21 +13,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fathom_disk::budget::{Budget, ChargedVec};
 use fathom_disk::key::KeyWidth;
 use fathom_disk::set::sort::sort_unique;
-use fathom_disk::table::ShardedTable;
+use fathom_disk::table::{RECENT_BYTES, RecentKeys, ShardedTable, Table};
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
+use super::routes::{Fullness, Routes, SHARDS_MAX};
 use crate::error::SearchError;
 use crate::layer_loop::{ClosedLayer, LayerPolicy, OldestDuplicate};
-use crate::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
+use crate::layers::{BLOCK_KEYS, LayerDecoder, LayerEncoder, Layers, take_piece};
 
 /// The policy.
 #[derive(Debug)]
 pub struct RamTable {
     table: ShardedTable,
     budget: Budget,
-    /// Records that a worker collects for one shard before it locks it.
+    /// Records that are dealt with at once.
     batch_records: usize,
+    /// Records that a worker collects for one shard before it locks it; 0 if there is only one.
+    shard_records: usize,
     layers: Layers,
     /// The next block of the current layer to be handed out.
     cursor: AtomicUsize,
@@ -35,11 +38,14 @@ pub struct RamTable {
     shared_close_min: usize,
 }
 
-/// What a thread holds.
+/// What a thread holds. No two threads' share a cache line, nor a pair of lines that are fetched together.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Worker {
-    /// Candidates by shard.
-    candidates: Vec<RecordBuffer>,
+    recent: RecentKeys,
+    /// Candidates of a batch that are not recent, addressed.
+    kept: Vec<u64>,
+    routes: Routes,
     /// Which candidates of a batch were new.
     new: Vec<u32>,
     /// The new ones: its part of the next layer.
@@ -53,9 +59,11 @@ pub struct Worker {
 }
 
 /// Shards of the table for more than one thread.
-const SHARD_BITS: u32 = 4;
-/// Candidates collected for a shard, at most.
-const SHARD_BATCH_MAX: usize = 512;
+const SHARD_BITS: u32 = SHARDS_MAX.ilog2();
+/// Candidates that are dealt with at once, at most.
+const BATCH_MAX: usize = 512;
+/// Candidates of a shard that pay for its lock.
+const SHARD_BATCH_MAX: usize = 256;
 /// From here on threads pay for closing a layer.
 const SHARED_CLOSE_MIN: usize = 1 << 14;
 
@@ -64,11 +72,18 @@ impl RamTable {
     pub fn new(shape: &Shape, budget: &Budget, threads: usize) -> Result<RamTable, SearchError> {
         let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
         let table = ShardedTable::new(width.bits(), if threads > 1 { SHARD_BITS } else { 0 }, budget)?;
-        let each = table.shard_count() * width.words() * 8 + 4;
-        let batch_records = (budget.free() / (16 * threads.max(1)) / each).clamp(1, SHARD_BATCH_MAX);
         let layers = Layers::new(budget, width)?;
+        let share = budget.free() / (16 * threads.max(1));
+        let record_bytes = width.words() * 8;
+        let batch_records = (share / (record_bytes + 4)).clamp(1, BATCH_MAX);
+        let shard_records = if table.shard_count() == 1 {
+            0
+        } else {
+            (share / (2 * table.shard_count() * record_bytes)).clamp(1, SHARD_BATCH_MAX)
+        };
         let (budget, cursor) = (budget.clone(), AtomicUsize::new(0));
-        Ok(RamTable { table, budget, batch_records, layers, cursor, shared_close_min: SHARED_CLOSE_MIN })
+        let shared_close_min = SHARED_CLOSE_MIN;
+        Ok(RamTable { table, budget, batch_records, shard_records, layers, cursor, shared_close_min })
     }
 
     /// The same, with layers of that many new states and more closed by all threads: another speed, the same results.
@@ -76,25 +91,52 @@ impl RamTable {
         RamTable { shared_close_min: states.max(1), ..self }
     }
 
-    /// Inserts keys of one shard and keeps the new ones.
-    fn insert(
-        &self,
-        shard: usize,
-        keys: &[u64],
-        new: &mut Vec<u32>,
-        fresh: &mut ChargedVec<u64>,
-    ) -> Result<(), SearchError> {
-        let words = self.layers.width().words();
-        new.clear();
-        self.table.lock(shard).insert_batch(keys, new).map_err(|full| full.reason)?;
-        if fresh.len() + new.len() * words > fresh.capacity() {
-            fresh.reserve((new.len() * words).max(fresh.len()))?;
-        }
-        for &index in &*new {
-            fresh.extend(&keys[index as usize * words..][..words])?;
+    /// Sorts addressed candidates by shard, and inserts where enough of them came together.
+    fn route(&self, worker: &mut Worker, kept: &[u64], words: usize) -> Result<(), SearchError> {
+        let addressing = self.table.addressing();
+        for key in kept.chunks_exact(words) {
+            let shard = addressing.shard(key);
+            let table = match worker.routes.push(shard, key) {
+                Fullness::Room => continue,
+                Fullness::Enough => self.table.try_lock(shard),
+                Fullness::Full => Some(self.table.lock(shard)),
+            };
+            if let Some(mut table) = table {
+                insert_shard(&mut table, worker, shard)?;
+            }
         }
         Ok(())
     }
+}
+
+/// Inserts what a worker holds for a shard and keeps the new ones.
+fn insert_shard(table: &mut Table, worker: &mut Worker, shard: usize) -> Result<(), SearchError> {
+    let Worker { routes, new, fresh, .. } = worker;
+    insert(table, routes.of(shard), new, fresh)?;
+    routes.clear(shard);
+    Ok(())
+}
+
+/// Inserts addressed keys and keeps the new ones, as they were before.
+fn insert(
+    table: &mut Table,
+    addressed: &[u64],
+    new: &mut Vec<u32>,
+    fresh: &mut ChargedVec<u64>,
+) -> Result<(), SearchError> {
+    let addressing = table.addressing();
+    let words = addressing.words();
+    new.clear();
+    table.insert_addressed(addressed, new).map_err(|full| full.reason)?;
+    let begin = fresh.len();
+    if begin + new.len() * words > fresh.capacity() {
+        fresh.reserve((new.len() * words).max(begin))?;
+    }
+    fresh.resize(begin + new.len() * words, 0)?;
+    for (&index, key) in new.iter().zip(fresh[begin..].chunks_exact_mut(words)) {
+        addressing.key(&addressed[index as usize * words..][..words], key);
+    }
+    Ok(())
 }
 
 impl LayerPolicy for RamTable {
@@ -102,12 +144,13 @@ impl LayerPolicy for RamTable {
 
     fn worker(&self) -> Result<Worker, SearchError> {
         let (count, width, budget) = (self.table.shard_count(), self.layers.width(), &self.budget);
-        let bytes = count * self.batch_records * width.words() * 8 + self.batch_records * 4;
+        let words = width.words();
+        let recent_bytes = RECENT_BYTES.min(budget.free() / 64);
         Ok(Worker {
-            _charge: budget.charge("candidates", bytes)?,
-            candidates: (0..count)
-                .map(|_| RecordBuffer::with_capacity(width.words(), self.batch_records))
-                .collect(),
+            _charge: budget.charge("candidates", self.batch_records * (words * 8 + 4))?,
+            recent: RecentKeys::new(self.table.addressing(), recent_bytes, budget)?,
+            kept: Vec::with_capacity(self.batch_records * words),
+            routes: Routes::new(budget, count, words, self.shard_records)?,
             new: Vec::with_capacity(self.batch_records),
             fresh: ChargedVec::with_capacity(budget, "next layer", 0)?,
             encoder: LayerEncoder::new(budget, width)?,
@@ -118,30 +161,34 @@ impl LayerPolicy for RamTable {
     }
 
     fn offer(&self, worker: &mut Worker, candidates: Records<'_>) -> Result<(), SearchError> {
-        let Worker { candidates: buffers, new, fresh, .. } = worker;
-        if let [_] = &**buffers {
-            for part in candidates.words().chunks(self.batch_records * candidates.words_per_record()) {
-                self.insert(0, part, new, fresh)?;
-            }
-            return Ok(());
-        }
-        for record in candidates.iter() {
-            let shard = self.table.shard_of(record);
-            let buffer = &mut buffers[shard];
-            buffer.push(record);
-            if buffer.len() == self.batch_records {
-                self.insert(shard, buffer.view().words(), new, fresh)?;
-                buffer.clear();
-            }
+        let words = candidates.words_per_record();
+        for part in candidates.words().chunks(self.batch_records * words) {
+            let mut kept = std::mem::take(&mut worker.kept);
+            kept.clear();
+            worker.recent.keep_others(part, &mut kept);
+            let done = if self.shard_records == 0 {
+                insert(&mut self.table.lock(0), &kept, &mut worker.new, &mut worker.fresh)
+            } else {
+                self.route(worker, &kept, words)
+            };
+            worker.kept = kept;
+            done?;
         }
         Ok(())
     }
 
     fn flush(&self, worker: &mut Worker) -> Result<(), SearchError> {
-        let Worker { candidates, new, fresh, .. } = worker;
-        for (shard, buffer) in candidates.iter_mut().enumerate().filter(|(_, buffer)| !buffer.is_empty()) {
-            self.insert(shard, buffer.view().words(), new, fresh)?;
-            buffer.clear();
+        // First the shards that nobody is at, then those that one has to wait for.
+        for wait in [false, true] {
+            for shard in 0..self.table.shard_count() {
+                if worker.routes.of(shard).is_empty() {
+                    continue;
+                }
+                let table = if wait { Some(self.table.lock(shard)) } else { self.table.try_lock(shard) };
+                if let Some(mut table) = table {
+                    insert_shard(&mut table, worker, shard)?;
+                }
+            }
         }
         Ok(())
     }
@@ -272,20 +319,21 @@ fn bounds(words: usize, workers: &[Worker]) -> Vec<Vec<usize>> {
 
 /// Merges sorted, disjoint ranges and codes them, a block at a time.
 fn merge_and_encode(words: usize, mut ranges: Vec<&[u64]>, worker: &mut Worker) -> Result<(), SearchError> {
-    let Worker { encoder, encoded, candidates, .. } = worker;
-    let block = candidates.first_mut().expect("there is at least one shard");
+    let Worker { encoder, encoded, kept: block, .. } = worker;
+    let block_words = block.capacity().min(BLOCK_KEYS * words) / words * words;
+    block.clear();
     ranges.retain(|range| !range.is_empty());
     while !ranges.is_empty() {
         let least =
             (0..ranges.len()).min_by_key(|range| &ranges[*range][..words]).expect("some range is not empty");
         let (key, rest) = ranges[least].split_at(words);
-        block.push(key);
+        block.extend_from_slice(key);
         ranges[least] = rest;
         if rest.is_empty() {
             ranges.swap_remove(least);
         }
-        if block.len() == crate::layers::BLOCK_KEYS || ranges.is_empty() {
-            encoder.encode(block.view().words(), encoded)?;
+        if block.len() == block_words || ranges.is_empty() {
+            encoder.encode(block, encoded)?;
             block.clear();
         }
     }
