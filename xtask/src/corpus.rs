@@ -17,9 +17,12 @@ use fathom_model::values::PossibleValues;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning, Unobserved, run as search};
 
-/// What to explore.
+/// What to explore, or another part of the corpus.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// Leave out instances with more published states.
     #[arg(long, default_value_t = 2_000_000)]
     max_states: u64,
@@ -46,6 +49,13 @@ pub(crate) struct Arguments {
     report: Option<PathBuf>,
 }
 
+/// Another part of the corpus.
+#[derive(clap::Subcommand)]
+enum Part {
+    /// Check published formulas and property processes.
+    Ltl(crate::corpus_ltl::Arguments),
+}
+
 /// A row of the published figures; what is not known exactly is none.
 #[derive(Debug)]
 struct Published {
@@ -67,6 +77,9 @@ struct Row {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    if let Some(Part::Ltl(part)) = &arguments.part {
+        return crate::corpus_ltl::run(part);
+    }
     let table = arguments.folder.join("reference.tsv");
     let text =
         std::fs::read_to_string(&table).with_context(|| format!("published figures: {}", table.display()))?;

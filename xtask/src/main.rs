@@ -2,6 +2,7 @@
 
 mod bench;
 mod corpus;
+mod corpus_ltl;
 mod emit_c;
 mod sabotage;
 mod widths;

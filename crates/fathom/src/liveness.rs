@@ -38,6 +38,9 @@ pub enum LivenessEngine {
 }
 
 impl LivenessEngine {
+    /// Those that miss nothing.
+    pub const EXACT: [LivenessEngine; 1] = [LivenessEngine::Ndfs];
+
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {

@@ -62,6 +62,8 @@ pub struct LivenessProperty {
     pub strength: Option<Strength>,
     /// What the automaton's states are called.
     pub names: AutomatonNames,
+    /// What looks odd in the formula.
+    pub warnings: Vec<String>,
 }
 
 /// The questions cannot be asked.
@@ -124,7 +126,7 @@ impl LivenessQuestions {
 
     /// All formulas, in the order given, those of files last.
     pub fn properties(&self, model: &Model) -> Result<Vec<LivenessProperty>, LivenessError> {
-        let mut atoms = ModelAtoms { model, labels: Vec::new() };
+        let mut atoms = ModelAtoms { model, labels: Vec::new(), warnings: Vec::new() };
         let mut definitions = Definitions::new();
         for (name, text) in &self.atoms {
             let expression = model.expression("--atom", text)?;
@@ -196,6 +198,7 @@ impl LivenessProperty {
             automaton: made.buchi,
             generalised: made.generalised,
             names,
+            warnings: atoms.warnings.clone(),
         })
     }
 
@@ -220,6 +223,7 @@ impl LivenessProperty {
                 automaton: process.name.clone(),
                 states: process.locations.iter().map(|location| location.name.clone()).collect(),
             },
+            warnings: Vec::new(),
         }))
     }
 }
@@ -281,6 +285,8 @@ struct ModelAtoms<'m> {
     model: &'m Model,
     /// By atom.
     labels: Vec<Label>,
+    /// What looks odd in them.
+    warnings: Vec<String>,
 }
 
 impl ModelAtoms<'_> {
@@ -295,7 +301,7 @@ impl ModelAtoms<'_> {
     }
 
     /// What an atom means.
-    fn meaning(&self, atom: &AtomText) -> Result<Expression, Diagnostic> {
+    fn meaning(&mut self, atom: &AtomText) -> Result<Expression, Diagnostic> {
         let Some((left, right)) = &atom.equals else { return self.read(&atom.text, atom.span) };
         if let Some((variable, code)) = self.model.state(left, right) {
             let span = ModelSpan::default();
@@ -304,7 +310,10 @@ impl ModelAtoms<'_> {
             return Ok(Expression::binary(BinaryOperator::Equal, location, code));
         }
         if self.model.is_process(left) {
-            return Err(Diagnostic::new(atom.span, format!("process `{left}` has no state `{right}`")));
+            // Published formulas name states that their models do not have, and mean by it what is never true.
+            self.warnings
+                .push(format!("process `{left}` has no state `{right}`, so `{}` is never true", atom.text));
+            return Ok(Expression::constant(0, ModelSpan::default()));
         }
         if right.trim().parse::<i64>().is_err() {
             let message = format!("`{left}` is no process, and `{right}` is no integer");

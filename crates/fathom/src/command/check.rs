@@ -36,6 +36,11 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
     let questions = &settings.questions;
     let properties = questions.liveness(model)?;
     let fair = questions.liveness.fair_processes(model)?;
+    // All formulas share their atoms, and what is odd about them.
+    let warnings = properties.first().map_or(&[][..], |property| &property.warnings);
+    for warning in warnings.iter().filter(|_| !settings.output.quiet) {
+        eprintln!("warning: {warning}");
+    }
     let engine = match settings.engine {
         CheckEngine::Auto | CheckEngine::Ndfs => LivenessEngine::Ndfs,
         CheckEngine::Bitstate => LivenessEngine::Bitstate,
