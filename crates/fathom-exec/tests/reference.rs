@@ -3,7 +3,7 @@
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::checked::Checked;
 use fathom_model::layout::{Declared, Layout, Possible};
-use fathom_model::program::{Program, VariableId};
+use fathom_model::program::{Program, Role, VariableId};
 use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
 use oracle::bfs::{Explored, Limits, explore};
@@ -76,8 +76,10 @@ fn no_run_leaves_the_values_that_were_inferred() {
         let meaning = Meaning::new(program.clone());
         let Ok(explored) = explore(&meaning, LIMITS) else { continue };
         let values = PossibleValues::of(&program);
-        for (number, component) in meaning.shape().components.iter().enumerate() {
-            let possible = values.values(&program, VariableId(number as u32));
+        let variables = (0..program.variables.len() as u32).map(VariableId);
+        let state = variables.filter(|it| program.variable(*it).role != Role::Temporary);
+        for (variable, component) in state.zip(&meaning.shape().components) {
+            let possible = values.values(&program, variable);
             assert!(component.domain.contains(possible.low) && component.domain.contains(possible.high));
             for state in &explored.states {
                 for index in 0..component.elements() {

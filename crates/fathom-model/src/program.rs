@@ -178,7 +178,7 @@ pub struct Command {
 }
 
 /// One process's part in an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mover {
     /// Who.
     pub process: ProcessId,

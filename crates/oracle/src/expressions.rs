@@ -4,11 +4,14 @@
 //! operators on any operands, and fault in every way there is. Every expression has a span of its own, so that
 //! two evaluators that blame different places are told apart.
 
-use fathom_model::expression::{BinaryOperator, Domain, Expression, ExpressionKind, UnaryOperator};
-use fathom_model::program::{Place, Variable, VariableId};
+use fathom_model::expression::{
+    BinaryOperator, Domain, Expression, ExpressionKind, FaultKind, UnaryOperator,
+};
+use fathom_model::program::{Place, Role, Variable, VariableId};
 use fathom_model::span::Span;
 
 use crate::random::Random;
+use crate::statements::Surroundings;
 
 /// All operators of two operands.
 pub const BINARY: [BinaryOperator; 16] = [
@@ -48,6 +51,10 @@ pub struct Writer<'a> {
     pub wild_percent: usize,
     /// How deep wild expressions are nested.
     pub depth: usize,
+    /// What statements may use.
+    pub surroundings: Surroundings,
+    /// Whether steps may be assumed away.
+    pub assumes: bool,
     next_span: u32,
 }
 
@@ -59,7 +66,8 @@ impl<'a> Writer<'a> {
         wild_percent: usize,
         depth: usize,
     ) -> Writer<'a> {
-        Writer { random, variables, wild_percent, depth, next_span: 0 }
+        let surroundings = Surroundings::default();
+        Writer { random, variables, wild_percent, depth, surroundings, assumes: true, next_span: 0 }
     }
 
     /// A span that nothing else has.
@@ -68,8 +76,31 @@ impl<'a> Writer<'a> {
         Span::new(self.next_span, self.next_span + 1)
     }
 
+    /// A variable.
+    pub fn variable(&self, variable: VariableId) -> &Variable {
+        &self.variables[variable.index()]
+    }
+
+    /// The variables that can be read here.
+    pub fn visible(&self) -> Vec<VariableId> {
+        let in_scope = |it: &VariableId| {
+            self.variable(*it).role != Role::Temporary
+                || self.surroundings.scope.iter().any(|(at, _)| at == it)
+        };
+        (0..self.variables.len() as u32).map(VariableId).filter(in_scope).collect()
+    }
+
     /// Something to be true or false.
     pub fn condition(&mut self) -> Expression {
+        if self.surroundings.budget > 0 && self.random.chance(8) {
+            self.surroundings.budget -= 1;
+            return self.computation(1);
+        }
+        if self.random.chance(6)
+            && let Some(asked) = self.is_undefined()
+        {
+            return asked;
+        }
         if self.random.chance(self.wild_percent) {
             return self.wild(self.depth);
         }
@@ -129,7 +160,7 @@ impl<'a> Writer<'a> {
         if depth == 0 || self.random.chance(20) {
             return self.leaf();
         }
-        let kind = match self.random.below(13) {
+        let kind = match self.random.below(16) {
             0 => ExpressionKind::Unary(*self.random.pick(&UNARY), Box::new(self.wild(depth - 1))),
             1 => ExpressionKind::All(self.several(depth)),
             2 => ExpressionKind::Any(self.several(depth)),
@@ -146,6 +177,17 @@ impl<'a> Writer<'a> {
                 Some(array) => ExpressionKind::Element(array, Box::new(self.wild(depth - 1))),
                 None => return self.leaf(),
             },
+            6 => {
+                let bits = *self.random.pick(&[0, 1, 3, 8, 63]);
+                let domain = domain_of_bits(self.random, bits);
+                let kind = *self.random.pick(&FaultKind::ALL);
+                ExpressionKind::Checked(domain, kind, Box::new(self.wild(depth - 1)))
+            }
+            7 if self.surroundings.budget > 0 => {
+                self.surroundings.budget -= 1;
+                return self.computation(depth - 1);
+            }
+            8 => return self.is_undefined().unwrap_or_else(|| self.leaf()),
             _ => ExpressionKind::Binary(
                 *self.random.pick(&BINARY),
                 Box::new(self.wild(depth - 1)),
@@ -174,12 +216,25 @@ impl<'a> Writer<'a> {
 
     /// Any scalar variable, or any array.
     fn any_variable(&mut self, array: bool) -> Option<VariableId> {
-        let fitting: Vec<u32> = (0..)
-            .zip(&self.variables)
-            .filter(|(_, variable)| variable.length.is_some() == array)
-            .flat_map(|(number, variable)| vec![number; if variable.domain.bits() == 0 { 1 } else { 4 }])
+        let fitting: Vec<VariableId> = self
+            .visible()
+            .into_iter()
+            .filter(|it| self.variable(*it).length.is_some() == array)
+            .flat_map(|it| vec![it; if self.variable(it).domain.bits() == 0 { 1 } else { 4 }])
             .collect();
-        if fitting.is_empty() { None } else { Some(VariableId(*self.random.pick(&fitting))) }
+        if fitting.is_empty() { None } else { Some(*self.random.pick(&fitting)) }
+    }
+
+    /// Whether something that may be undefined is; none if nothing may be.
+    fn is_undefined(&mut self) -> Option<Expression> {
+        let optional: Vec<VariableId> =
+            self.visible().into_iter().filter(|it| self.variable(*it).optional).collect();
+        if optional.is_empty() {
+            return None;
+        }
+        let variable = *self.random.pick(&optional);
+        let place = Box::new(self.place(variable));
+        Some(self.make(ExpressionKind::IsUndefined(place)))
     }
 
     /// The value of a variable, by a good index if it is an array.
@@ -276,16 +331,13 @@ impl<'a> Writer<'a> {
                 && domain.contains(variable.domain.low)
                 && domain.contains(variable.domain.high)
         };
-        let fitting: Vec<u32> = (0..)
-            .zip(&self.variables)
-            .filter(|(_, variable)| fits(variable))
-            .map(|(number, _)| number)
-            .collect();
+        let fitting: Vec<VariableId> =
+            self.visible().into_iter().filter(|it| fits(self.variable(*it))).collect();
         if fitting.is_empty() {
             let value = self.random.between(domain.low, domain.high);
             return self.constant(value);
         }
-        let variable = VariableId(*self.random.pick(&fitting));
+        let variable = *self.random.pick(&fitting);
         self.make(ExpressionKind::Read(variable))
     }
 

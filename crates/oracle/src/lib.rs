@@ -13,6 +13,7 @@
 //! | [`forms`] | which digraphs are worth trying? |
 //! | [`program`] | which programs are worth trying? |
 //! | [`expressions`] | which expressions are worth trying in a random program? |
+//! | [`statements`] | which statements are worth trying in one? |
 //! | [`meaning`] | what does a program mean? |
 //! | [`emit_c`] | what would a C compiler make of a program? |
 
@@ -25,4 +26,5 @@ pub mod liveness;
 pub mod meaning;
 pub mod program;
 pub mod random;
+pub mod statements;
 pub mod tarjan;

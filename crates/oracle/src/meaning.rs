@@ -102,20 +102,15 @@ impl Meaning {
 
     /// The initial values of everything.
     fn initial(&self) -> Values {
-        let initial = |variable: &Variable| -> Values {
-            let low = variable.domain.low;
-            variable.initial.iter().map(|value| if *value < low { None } else { Some(*value) }).collect()
-        };
-        self.program.variables.iter().flat_map(initial).collect()
+        self.program.variables.iter().flat_map(initial_of).collect()
     }
 
     /// The values where temporaries have their initial ones.
     fn introduced(&self, temporaries: &[VariableId], mut values: Values) -> Values {
-        let initial = self.initial();
         for temporary in temporaries {
             let first = self.first[temporary.index()];
-            let elements = first..first + self.program.variable(*temporary).elements() as usize;
-            values[elements.clone()].copy_from_slice(&initial[elements]);
+            let initial = initial_of(self.program.variable(*temporary));
+            values[first..first + initial.len()].copy_from_slice(&initial);
         }
         values
     }
@@ -599,6 +594,12 @@ impl TransitionSystem for Meaning {
         }
         Description { title, values, ..Description::default() }
     }
+}
+
+/// The initial values of a variable's elements.
+fn initial_of(variable: &Variable) -> Values {
+    let low = variable.domain.low;
+    variable.initial.iter().map(|value| if *value < low { None } else { Some(*value) }).collect()
 }
 
 /// The element an index names.

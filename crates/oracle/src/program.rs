@@ -5,6 +5,8 @@
 //! starts; labels; records of every width worth trying. Most have a state space of tens to thousands of states: few bits are written
 //! freely, the rest of the width is filled with variables that take few values.
 
+use std::sync::Arc;
+
 use fathom_model::expression::{Domain, Overflow};
 use fathom_model::program::{
     Action, Assignment, Command, Composition, Exchange, Label, LabelKind, Location, Mover, Process,
@@ -55,7 +57,11 @@ fn draft(random: &mut Random, size: usize, width_bits: u32) -> Program {
         ..Program::default()
     };
     random_processes(random, size, &mut plan, &mut program);
-    random_data(random, size, &mut plan, &mut program);
+    let structured = random.chance(50);
+    random_data(random, size, &mut plan, &mut program, structured);
+    if structured {
+        random_temporaries(random, &mut program);
+    }
     random.shuffle(&mut program.variables);
     for (number, variable) in (0..).zip(&program.variables) {
         if let Role::Location(process) = variable.role {
@@ -64,7 +70,7 @@ fn draft(random: &mut Random, size: usize, width_bits: u32) -> Program {
     }
     let wild_percent = *random.pick(&[0, 3, 3, 10, 30]);
     let writer = Writer::new(random, program.variables.clone(), wild_percent, 1 + size.min(3));
-    let mut builder = Builder { writable: Vec::new(), writer, program, size };
+    let mut builder = Builder { writer, program, size, structured };
     builder.choose_writable();
     builder.actions();
     builder.starts();
@@ -132,7 +138,7 @@ fn random_processes(random: &mut Random, size: usize, plan: &mut Plan, program: 
     }
 }
 
-fn random_data(random: &mut Random, size: usize, plan: &mut Plan, program: &mut Program) {
+fn random_data(random: &mut Random, size: usize, plan: &mut Plan, program: &mut Program, structured: bool) {
     for _ in 0..1 + random.below(4 + size) {
         let element_bits = *random.pick(&[0, 1, 1, 1, 2, 2, 2, 3]);
         let length = if random.chance(30) { Some(1 + random.below(4) as u32) } else { None };
@@ -140,7 +146,9 @@ fn random_data(random: &mut Random, size: usize, plan: &mut Plan, program: &mut 
             let anywhere = random.chance(15);
             let domain = domain_of_bits(random, element_bits);
             let near = Domain::new(0, domain.span() as i64);
-            add_variable(random, program, if anywhere { domain } else { near }, length);
+            let domain = if anywhere { domain } else { near };
+            let optional = structured && element_bits > 0 && random.chance(40);
+            add_variable(random, program, domain, length, optional);
         }
     }
     while plan.bits_left > 0 {
@@ -150,11 +158,34 @@ fn random_data(random: &mut Random, size: usize, plan: &mut Plan, program: &mut 
             if most > 1 && random.chance(50) { Some(1 + random.below(most as usize) as u32) } else { None };
         plan.bits_left -= bits * length.unwrap_or(1);
         let domain = domain_of_bits(random, bits);
-        add_variable(random, program, domain, length);
+        let optional = structured && random.chance(20);
+        add_variable(random, program, domain, length, optional);
     }
 }
 
-fn add_variable(random: &mut Random, program: &mut Program, domain: Domain, length: Option<u32>) {
+/// Variables that are no part of the state.
+fn random_temporaries(random: &mut Random, program: &mut Program) {
+    for _ in 0..2 + random.below(7) {
+        let bits = *random.pick(&[0, 1, 2, 2, 3, 3, 8, 63, 64]);
+        let length = if random.chance(25) { Some(1 + random.below(5) as u32) } else { None };
+        let domain = domain_of_bits(random, bits);
+        let near = Domain::new(0, domain.span().min(i64::MAX as u64) as i64);
+        let domain = if random.chance(30) { domain } else { near };
+        let optional = bits > 0 && random.chance(30);
+        add_variable(random, program, domain, length, optional);
+        program.variables.last_mut().expect("just added").role = Role::Temporary;
+    }
+}
+
+/// Adds a variable that holds the values of a domain; the least of them stands for undefined if it may be that.
+fn add_variable(
+    random: &mut Random,
+    program: &mut Program,
+    stored: Domain,
+    length: Option<u32>,
+    optional: bool,
+) {
+    let domain = if optional { Domain::new(stored.low + 1, stored.high) } else { stored };
     let number = program.variables.len();
     let processes = program.processes.len();
     let role = match random.below(5) {
@@ -165,6 +196,7 @@ fn add_variable(random: &mut Random, program: &mut Program, domain: Domain, leng
     let mut initial = || match random.below(4) {
         0 => domain.high,
         1 => random.between(domain.low, domain.high),
+        2 => stored.low,
         _ => domain.low,
     };
     program.variables.push(Variable {
@@ -172,7 +204,7 @@ fn add_variable(random: &mut Random, program: &mut Program, domain: Domain, leng
         role,
         domain,
         length,
-        optional: false,
+        optional,
         initial: (0..length.unwrap_or(1)).map(|_| initial()).collect(),
         span: Span::default(),
     });
@@ -181,22 +213,24 @@ fn add_variable(random: &mut Random, program: &mut Program, domain: Domain, leng
 struct Builder<'a> {
     program: Program,
     writer: Writer<'a>,
-    /// What is assigned to, as often as it should be: all that is narrow, and a few others.
-    writable: Vec<VariableId>,
     size: usize,
+    /// Whether there is more than plain assignments.
+    structured: bool,
 }
 
 impl Builder<'_> {
+    /// What is assigned to, as often as it should be: all that is narrow, and a few others.
     fn choose_writable(&mut self) {
         let mut wide = 0;
+        let writable = &mut self.writer.surroundings.writable;
         for (number, variable) in (0..).zip(&self.program.variables) {
-            let free = u64::from(variable.domain.bits()) * u64::from(variable.elements()) <= 8;
-            let location = matches!(variable.role, Role::Location(_));
-            wide += usize::from(!free);
+            let free = u64::from(variable.stored().bits()) * u64::from(variable.elements()) <= 8;
+            let location = matches!(variable.role, Role::Location(_) | Role::Temporary);
+            wide += usize::from(!free && !location);
             // A variable of one value is worth few assignments.
             let copies = if variable.domain.bits() == 0 { 1 } else { 8 };
             if !location && (free || wide <= 2) {
-                self.writable.extend(vec![VariableId(number); copies]);
+                writable.extend(vec![VariableId(number); copies]);
             }
         }
     }
@@ -213,7 +247,7 @@ impl Builder<'_> {
             for from in 0..locations {
                 for _ in 0..*self.writer.random.pick(counts) {
                     let mover = self.mover(process, from);
-                    self.action(vec![mover]);
+                    self.action(&[mover]);
                 }
             }
         }
@@ -221,7 +255,7 @@ impl Builder<'_> {
             let rules = if self.program.processes.is_empty() { 4 } else { 0 };
             for _ in 0..rules + self.writer.random.below(2 + self.size) {
                 let movers = self.several_movers();
-                self.action(movers);
+                self.action(&movers);
             }
         }
         // The order of definition is not the order of the processes.
@@ -258,7 +292,11 @@ impl Builder<'_> {
         movers
     }
 
-    fn action(&mut self, movers: Vec<Mover>) {
+    fn action(&mut self, movers: &[Mover]) {
+        let instances =
+            if self.structured && self.writer.random.chance(40) { 1 + self.size.min(3) } else { 1 };
+        let parameters = if instances > 1 { self.parameters() } else { Vec::new() };
+        self.writer.surroundings.budget = if self.structured { 12 } else { 0 };
         let guard = if self.writer.random.chance(40) { Some(self.writer.condition()) } else { None };
         let owner = movers.first().map(|mover| mover.process);
         let assigns = match self.program.composition {
@@ -266,10 +304,17 @@ impl Builder<'_> {
             Composition::Asynchronous => *self.writer.random.pick(&[0, 1, 1, 1, 2]),
         };
         let mut body: Vec<Statement> = (0..assigns).filter_map(|_| self.assign(owner)).collect();
-        for mover in &movers {
+        if self.structured && self.program.composition == Composition::Asynchronous {
+            let depth = self.writer.random.below(4);
+            body.extend(self.writer.body(depth));
+            self.writer.random.shuffle(&mut body);
+        }
+        for mover in movers {
             let place = self.writer.random.below(body.len() + 1);
             body.insert(place, Statement::Move { process: mover.process, to: mover.to });
         }
+        self.writer.surroundings.scope.clear();
+        self.writer.surroundings.budget = 0;
         let exchange = if movers.len() == 2 && self.writer.random.chance(50) {
             Some(Exchange {
                 channel: "c".into(),
@@ -282,21 +327,38 @@ impl Builder<'_> {
         };
         let name = if movers.is_empty() { Some(format!("rule{}", self.program.actions.len())) } else { None };
         let span = self.writer.span();
-        let command = Command::new(guard, body);
-        self.program.actions.push(Action { name, movers, command, arguments: Vec::new(), exchange, span });
+        let command = Arc::new(Command { parameters, guard, body });
+        for _ in 0..instances {
+            let (name, movers, exchange) = (name.clone(), movers.to_vec(), exchange.clone());
+            let arguments = self.arguments(&command.parameters);
+            let command = Arc::clone(&command);
+            self.program.actions.push(Action { name, movers, command, arguments, exchange, span });
+        }
+    }
+
+    /// Brings one or two parameters into scope, if there are any.
+    fn parameters(&mut self) -> Vec<VariableId> {
+        let count = 1 + self.writer.random.below(2);
+        (0..count).filter_map(|_| self.writer.introduce_fixed()).collect()
+    }
+
+    fn arguments(&mut self, parameters: &[VariableId]) -> Vec<i64> {
+        let random = &mut self.writer.random;
+        let domains = parameters.iter().map(|it| self.program.variable(*it).domain);
+        domains.map(|Domain { low, high }| random.between(low, high.min(low.saturating_add(3)))).collect()
     }
 
     /// Parallel assignments, most to data of the action's owner or to global ones; none if nothing can be assigned.
     fn assign(&mut self, owner: Option<ProcessId>) -> Option<Statement> {
-        if self.writable.is_empty() {
+        if self.writer.surroundings.writable.is_empty() {
             return None;
         }
         let mut assignments = Vec::new();
         for _ in 0..*self.writer.random.pick(&[1, 1, 1, 2, 3]) {
-            let mut variable = *self.writer.random.pick(&self.writable);
+            let mut variable = *self.writer.random.pick(&self.writer.surroundings.writable);
             let foreign = |variable: VariableId, program: &Program| matches!(program.variable(variable).role, Role::Local(process) if Some(process) != owner);
             if foreign(variable, &self.program) {
-                variable = *self.writer.random.pick(&self.writable);
+                variable = *self.writer.random.pick(&self.writer.surroundings.writable);
             }
             let value = self.writer.value_for(variable);
             let place = self.writer.place(variable);
@@ -314,15 +376,28 @@ impl Builder<'_> {
         let bare = count == 1 && self.writer.random.chance(70);
         for number in 0..count {
             let mut body = Vec::new();
+            let parameters = if self.structured { self.parameters() } else { Vec::new() };
             if !bare {
                 for _ in 0..self.writer.random.below(3) {
                     body.extend(self.assign(None));
                 }
+                if self.structured {
+                    self.writer.surroundings.budget = 6;
+                    body.extend(self.writer.body(2));
+                    self.writer.surroundings.budget = 0;
+                }
                 body.extend(self.start_move());
             }
+            self.writer.surroundings.scope.clear();
+            let arguments = self.arguments(&parameters);
             let span = self.writer.span();
-            let (name, command) = (Some(format!("start{number}")), Command::new(None, body));
-            self.program.starts.push(Start { name, command, arguments: Vec::new(), span });
+            let command = Arc::new(Command { parameters, guard: None, body });
+            self.program.starts.push(Start {
+                name: Some(format!("start{number}")),
+                command,
+                arguments,
+                span,
+            });
         }
     }
 
@@ -338,9 +413,12 @@ impl Builder<'_> {
 
     fn labels(&mut self) {
         let kinds = [LabelKind::Assertion, LabelKind::Invariant, LabelKind::Goal, LabelKind::Atom];
+        self.writer.assumes = false;
         for number in 0..self.writer.random.below(5) {
             let kind = *self.writer.random.pick(&kinds);
+            self.writer.surroundings.budget = if self.structured { 6 } else { 0 };
             let expression = self.writer.condition();
+            self.writer.surroundings.budget = 0;
             let span = self.writer.span();
             self.program.labels.push(Label { name: format!("label{number}"), kind, expression, span });
         }

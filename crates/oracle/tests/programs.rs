@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fathom_model::checked::Checked;
-use fathom_model::expression::{Expression, ExpressionKind, Overflow};
+use fathom_model::expression::{Expression, ExpressionKind, FaultKind, Overflow};
 use fathom_model::layout::{Declared, Layout};
 use fathom_model::program::{Composition, Program, Role, Statement};
 use fathom_model::verify::problems;
@@ -63,7 +63,7 @@ fn every_kind_of_fault_occurs_in_steps_and_most_in_starts() {
             in_steps.extend(explored.states.iter().flat_map(|state| &state.faults).map(|fault| fault.kind));
         }
     }
-    assert_eq!(in_steps.len(), 6, "{in_steps:?}");
+    assert_eq!(in_steps.len(), FaultKind::ALL.len(), "{in_steps:?}");
     assert!(in_starts.len() >= 3, "{in_starts:?}");
 }
 
@@ -79,7 +79,7 @@ fn forms_of(expression: &Expression, forms: &mut BTreeSet<String>) {
 
 #[test]
 fn every_form_of_program_occurs() {
-    let mut forms = BTreeSet::new();
+    let (mut forms, mut statements) = (BTreeSet::new(), BTreeSet::new());
     let mut seen = BTreeSet::new();
     for seed in 0..SEEDS {
         let program = program_of(seed);
@@ -91,12 +91,16 @@ fn every_form_of_program_occurs() {
         for action in &program.actions {
             seen.insert(format!("movers {}", action.movers.len()));
             action.command.guard.iter().for_each(|guard| forms_of(guard, &mut forms));
-            for statement in &action.command.body {
+            seen.insert(format!("parameters {}", action.arguments.len()));
+            Statement::for_each(&action.command.body, &mut |statement| {
+                let form = format!("{statement:?}");
+                let end = form.find(|it: char| !it.is_alphanumeric()).unwrap_or(form.len());
+                statements.insert(form[..end].to_owned());
+                statement.for_each_expression(&mut |expression| forms_of(expression, &mut forms));
                 if let Statement::Assign(assignments) = statement {
                     seen.insert(format!("parallel {}", assignments.len() > 1));
-                    assignments.iter().for_each(|assignment| forms_of(&assignment.value, &mut forms));
                 }
-            }
+            });
         }
         for variable in &program.variables {
             let location = matches!(variable.role, Role::Location(_));
@@ -107,6 +111,8 @@ fn every_form_of_program_occurs() {
                 _ => seen.insert(format!("negative {}", variable.domain.low < 0)),
             };
             seen.insert(format!("array {}", variable.length.is_some()));
+            let temporary = variable.role == Role::Temporary;
+            seen.insert(format!("temporary {temporary} optional {}", variable.optional));
         }
         let committed = |program: &Program| {
             program.processes.iter().flat_map(|process| &process.locations).any(|location| location.committed)
@@ -114,8 +120,10 @@ fn every_form_of_program_occurs() {
         seen.insert(format!("committed {}", committed(&program)));
         seen.insert(format!("property {}", program.property.is_some()));
     }
-    // 16 binary and 3 unary operators, and Constant, Read, Element, All, Any, Conditional, Convert.
-    assert_eq!(forms.len(), 26, "{forms:?}");
+    // 16 binary and 3 unary operators, and Constant, Read, Element, IsUndefined, All, Any, Conditional, Convert, Checked, Compute.
+    assert_eq!(forms.len(), 29, "{forms:?}");
+    // Move, Assign, Copy, Fill, If, While, For, Block, Leave, Fail, Assume.
+    assert_eq!(statements.len(), 11, "{statements:?}");
     let expected = [
         "wrap false synchronous false",
         "wrap false synchronous true",
@@ -141,6 +149,11 @@ fn every_form_of_program_occurs() {
         "location true",
         "committed true",
         "property true",
+        "parameters 1",
+        "parameters 2",
+        "temporary true optional true",
+        "temporary true optional false",
+        "temporary false optional true",
     ];
     for words in expected {
         assert!(seen.contains(words), "{words}: {seen:?}");

@@ -1,7 +1,7 @@
 //! Which record does a body lead to?
 
 use fathom_model::expression::{Expression, FaultKind};
-use fathom_model::program::{Assignment, Place, Role, Statement, VariableId};
+use fathom_model::program::{Action, Assignment, Place, Role, Statement, VariableId};
 use fathom_model::span::Span;
 
 use super::evaluate::{Trouble, at, evaluate, introduce, locate};
@@ -79,26 +79,18 @@ pub(super) fn run_on_temporaries(
 /// Runs the bodies of a joint step: all read the old values, and no place is written twice.
 pub(super) fn run_jointly<'a>(
     system: &Interpreter,
-    bodies: impl Iterator<Item = &'a [Statement]>,
+    actions: impl Iterator<Item = &'a Action>,
     source: &[u64],
     scratch: &mut Scratch,
 ) -> Result<(), Halt> {
     scratch.target.clear();
     scratch.target.extend_from_slice(source);
     scratch.pending.clear();
-    for statement in bodies.flatten() {
+    for action in actions {
+        system.bind(&action.command, &action.arguments, &mut scratch.values);
         let Scratch { values, pending, .. } = scratch;
         let mut machine = Machine { system, values, pending, state: None };
-        match statement {
-            Statement::Assign(assignments) => {
-                for assignment in assignments {
-                    machine.assign(assignment)?;
-                    machine.written_once(assignment.span)?;
-                }
-            }
-            Statement::Move { process, to } => machine.go(system.program.process(*process).variable, *to),
-            _ => unreachable!("a verified synchronous action moves and assigns"),
-        }
+        action.command.body.iter().try_for_each(|statement| machine.joint_statement(statement))?;
     }
     for store in &scratch.pending {
         write(system, &mut scratch.target, store);
@@ -134,6 +126,21 @@ impl Machine<'_> {
             }
         }
         self.commit();
+        Ok(())
+    }
+
+    /// What an action of a joint step does waits until all have done theirs.
+    fn joint_statement(&mut self, statement: &Statement) -> Result<(), Halt> {
+        match statement {
+            Statement::Assign(assignments) => {
+                for assignment in assignments {
+                    self.assign(assignment)?;
+                    self.written_once(assignment.span)?;
+                }
+            }
+            Statement::Move { process, to } => self.go(self.system.program.process(*process).variable, *to),
+            _ => unreachable!("a verified synchronous action moves and assigns"),
+        }
         Ok(())
     }
 

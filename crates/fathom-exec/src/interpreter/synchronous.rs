@@ -85,8 +85,8 @@ fn joint_step(
     if let Some(halt) = members().find_map(|choice| choice.halt) {
         return Err(halt);
     }
-    let bodies = members().map(|choice| &*system.program.actions[choice.action as usize].command.body);
-    execute::run_jointly(system, bodies, source, scratch)
+    let actions = members().map(|choice| &system.program.actions[choice.action as usize]);
+    execute::run_jointly(system, actions, source, scratch)
 }
 
 fn joint_number(system: &Interpreter, choices: &[Vec<Choice>], chosen: &[usize]) -> u32 {

@@ -136,7 +136,7 @@ fn systems(first_seed: u64, count: usize) -> Vec<(u64, Compiled)> {
         let mut random = Random::new(seed);
         let size = 1 + random.below(4);
         let program: Program = random_program(&mut random, size);
-        if program.composition == Composition::Asynchronous {
+        if program.composition == Composition::Asynchronous && program.is_plain() {
             let values = PossibleValues::of(&program);
             let possible: &dyn Possible = if seed % 2 == 0 { &Declared } else { &values };
             systems.push((seed, Compiled::new(program, possible).unwrap()));

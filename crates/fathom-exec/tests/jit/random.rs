@@ -15,10 +15,15 @@ fn random_programs_take_the_same_steps() {
     let programs = if std::env::var_os("FATHOM_LONG").is_some() { 10 * PROGRAMS } else { PROGRAMS };
     let first = std::env::var("FATHOM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let mut seen = Seen::default();
+    let mut compared = 0;
     for seed in first..first + programs {
         let mut random = Random::new(seed);
         let size = 1 + random.below(4);
         let program = random_program(&mut random, size);
+        if !program.is_plain() {
+            continue;
+        }
+        compared += 1;
         let name = format!("seed {seed}");
         let states = if seed % 100 == 0 { 2_000 } else { 60 };
         if seed % 2 == 0 {
@@ -27,6 +32,6 @@ fn random_programs_take_the_same_steps() {
             seen.add(compare(&program, &PossibleValues::of(&program), states, &name));
         }
     }
-    eprintln!("{programs} programs from seed {first}: {seen:?}");
-    assert!(seen.faults > programs as usize && seen.refusals > programs as usize, "{seen:?}");
+    eprintln!("{compared} of {programs} programs from seed {first}: {seen:?}");
+    assert!(seen.faults > compared && seen.refusals > compared, "{seen:?}");
 }

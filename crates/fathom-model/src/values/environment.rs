@@ -1,42 +1,194 @@
 //! What may an expression be worth where each variable has a set of values, and which of them make a condition true?
+//!
+//! The elements of short arrays have a set each, those of long ones share one. Being undefined is a number like any other here, until it
+//! is read.
 
-use crate::expression::{BinaryOperator, Expression, ExpressionKind, Overflow, UnaryOperator};
-use crate::program::{Assignment, Composition, Program, Statement, VariableId};
+use std::rc::Rc;
+
+use crate::expression::{BinaryOperator, Computation, Expression, ExpressionKind, Overflow, UnaryOperator};
+use crate::program::{Program, VariableId};
 
 use super::set::ValueSet;
 
-/// A set of values for every variable; an array has one for all its elements.
+/// Where the sets of each variable are.
+#[derive(Debug)]
+pub(super) struct Slots {
+    /// By variable: its first set and how many it has.
+    of: Vec<(usize, usize)>,
+    total: usize,
+}
+
+/// A set of values for every element (or for all elements of a long array). Sets are shared until they change.
 #[derive(Clone, Debug)]
 pub(super) struct Environment<'a> {
     pub(super) program: &'a Program,
-    pub(super) sets: Vec<ValueSet>,
+    slots: &'a Slots,
+    pub(super) sets: Vec<Rc<ValueSet>>,
+    /// Whether counting loops are followed round by round.
+    pub(super) unrolls: bool,
 }
 
 /// Conditions whose alternatives are looked at one by one, at most.
 const ALTERNATIVES_MAX: usize = 16;
+/// Arrays of more elements have one set for all.
+const APART_MAX: u32 = 64;
 
-impl Environment<'_> {
-    fn overflow(&self) -> Overflow {
+impl Slots {
+    pub(super) fn new(program: &Program) -> Slots {
+        let mut slots = Slots { of: Vec::with_capacity(program.variables.len()), total: 0 };
+        for variable in &program.variables {
+            let count = if variable.elements() <= APART_MAX { variable.elements() as usize } else { 1 };
+            slots.of.push((slots.total, count));
+            slots.total += count;
+        }
+        slots
+    }
+}
+
+impl<'a> Environment<'a> {
+    /// Every variable, all its elements, with a set.
+    pub(super) fn new(program: &'a Program, slots: &'a Slots, sets: &[Rc<ValueSet>]) -> Environment<'a> {
+        let mut all = Vec::with_capacity(slots.total);
+        for (set, (_, count)) in sets.iter().zip(&slots.of) {
+            all.extend((0..*count).map(|_| Rc::clone(set)));
+        }
+        Environment { program, slots, sets: all, unrolls: false }
+    }
+
+    /// Every variable with its initial values.
+    pub(super) fn initial(program: &'a Program, slots: &'a Slots) -> Environment<'a> {
+        let nothing = nothings(program.variables.len());
+        let mut environment = Environment::new(program, slots, &nothing);
+        (0..program.variables.len() as u32).for_each(|it| environment.introduce(VariableId(it)));
+        environment
+    }
+
+    /// A variable has its initial values.
+    pub(super) fn introduce(&mut self, variable: VariableId) {
+        let initial = &self.program.variable(variable).initial;
+        let (first, count) = self.slots.of[variable.index()];
+        if count == initial.len() {
+            for (set, value) in self.sets[first..].iter_mut().zip(initial) {
+                *set = Rc::new(ValueSet::one(*value));
+            }
+        } else {
+            self.sets[first] = Rc::new(ValueSet::of(initial.iter().copied()));
+        }
+    }
+
+    /// What the elements of a variable may be, together.
+    pub(super) fn get(&self, variable: VariableId) -> ValueSet {
+        let (first, count) = self.slots.of[variable.index()];
+        self.sets[first..first + count].iter().fold(ValueSet::NONE, |mut all, set| {
+            all.join(set);
+            all
+        })
+    }
+
+    /// All elements of a variable may be these.
+    pub(super) fn set(&mut self, variable: VariableId, values: &Rc<ValueSet>) {
+        let (first, count) = self.slots.of[variable.index()];
+        self.sets[first..first + count].fill(Rc::clone(values));
+    }
+
+    /// The sets of so many elements from one of these indices on, one for each if it is known which they are, else one for all.
+    pub(super) fn elements(&self, variable: VariableId, indices: &ValueSet, count: u32) -> Vec<Rc<ValueSet>> {
+        let (first, slots) = self.slots.of[variable.index()];
+        if slots == 1 {
+            return vec![Rc::clone(&self.sets[first])];
+        }
+        if let Some((index, last)) = indices.bounds()
+            && index == last
+        {
+            let first = first + index as usize;
+            return self.sets[first..first + count as usize].to_vec();
+        }
+        let mut all = ValueSet::NONE;
+        for (element, set) in (0..).zip(&self.sets[first..first + slots]) {
+            if reaches(indices, count, element) {
+                all.join(set);
+            }
+        }
+        vec![Rc::new(all)]
+    }
+
+    /// So many elements from one of these indices on get one of the values: one set for each, or one for all.
+    pub(super) fn store(
+        &mut self,
+        variable: VariableId,
+        indices: &ValueSet,
+        count: u32,
+        values: &[Rc<ValueSet>],
+    ) {
+        let (first, slots) = self.slots.of[variable.index()];
+        let all = count == self.program.variable(variable).elements();
+        let exact = indices.bounds().is_some_and(|(low, high)| low == high);
+        let value = |offset: usize| if values.len() == 1 { &values[0] } else { &values[offset] };
+        if exact && slots > 1 {
+            let start = indices.bounds().map_or(0, |(low, _)| low as usize);
+            for offset in 0..count as usize {
+                self.sets[first + start + offset] = Rc::clone(value(offset));
+            }
+            return;
+        }
+        if all && exact && values.len() == 1 {
+            self.sets[first] = Rc::clone(&values[0]);
+            return;
+        }
+        for (element, set) in (0..).zip(&mut self.sets[first..first + slots]) {
+            if slots == 1 || reaches(indices, count, element) {
+                values.iter().for_each(|values| {
+                    Rc::make_mut(set).join(values);
+                });
+            }
+        }
+    }
+
+    /// Where the sets of a variable are.
+    pub(super) fn slots_of(&self, variable: VariableId) -> std::ops::Range<usize> {
+        let (first, count) = self.slots.of[variable.index()];
+        first..first + count
+    }
+
+    /// Joins sets of the same variables; true if there was something new.
+    pub(super) fn join(&mut self, other: &[Rc<ValueSet>]) -> bool {
+        join_all(&mut self.sets, other)
+    }
+
+    pub(super) fn overflow(&self) -> Overflow {
         self.program.overflow
     }
 
     /// What an expression may be worth; nothing if it can only fault.
-    pub(super) fn evaluate(&self, expression: &Expression) -> ValueSet {
+    pub(super) fn evaluate(&mut self, expression: &Expression) -> ValueSet {
         match &expression.kind {
             ExpressionKind::Constant(value) => ValueSet::one(*value),
-            ExpressionKind::Read(variable) => self.sets[variable.index()].clone(),
+            ExpressionKind::Read(variable) => {
+                let (first, _) = self.slots.of[variable.index()];
+                self.defined(*variable, &self.sets[first])
+            }
             ExpressionKind::Element(variable, index) => {
-                if self.index(*variable, index).is_none() {
-                    ValueSet::NONE
-                } else {
-                    self.sets[variable.index()].clone()
+                let indices = self.index(*variable, Some(index), 1);
+                let mut values = ValueSet::NONE;
+                for set in self.elements_of(*variable, &indices) {
+                    values.join(&self.defined(*variable, &set));
                 }
+                values
+            }
+            ExpressionKind::IsUndefined(place) => {
+                let indices = self.index(place.variable, place.index.as_ref(), 1);
+                let undefined = self.program.variable(place.variable).undefined();
+                let sets = self.elements_of(place.variable, &indices);
+                let is = |set: &Rc<ValueSet>| undefined.is_some_and(|undefined| set.contains(undefined));
+                let is_not = |set: &Rc<ValueSet>| !self.defined(place.variable, set).is_none();
+                ValueSet::truth(sets.iter().any(is), sets.iter().any(is_not))
             }
             ExpressionKind::Unary(operator, operand) => {
                 self.evaluate(operand).unary(self.overflow(), *operator)
             }
             ExpressionKind::Binary(operator, left, right) => {
-                self.evaluate(left).binary(self.overflow(), *operator, &self.evaluate(right))
+                let left = self.evaluate(left);
+                left.binary(self.overflow(), *operator, &self.evaluate(right))
             }
             ExpressionKind::All(operands) => self.connective(operands, false),
             ExpressionKind::Any(operands) => self.connective(operands, true),
@@ -58,17 +210,38 @@ impl Environment<'_> {
             ExpressionKind::Checked(domain, _, operand) => {
                 self.evaluate(operand).within(domain.low, domain.high)
             }
-            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => ValueSet::ANY,
+            ExpressionKind::Compute(computation) => self.compute(computation),
         }
     }
 
-    /// The indices an expression may name.
-    fn index(&self, variable: VariableId, index: &Expression) -> ValueSet {
-        self.evaluate(index).within(0, i64::from(self.program.variable(variable).elements()) - 1)
+    /// Follows the statements on a copy: nothing but temporaries of the computation changes.
+    fn compute(&mut self, Computation { locals, body, value }: &Computation) -> ValueSet {
+        let mut inside = self.clone();
+        locals.iter().for_each(|local| inside.introduce(*local));
+        if inside.run(body, &mut Vec::new()) { inside.evaluate(value) } else { ValueSet::NONE }
+    }
+
+    fn elements_of(&self, variable: VariableId, indices: &ValueSet) -> Vec<Rc<ValueSet>> {
+        if indices.is_none() { Vec::new() } else { self.elements(variable, indices, 1) }
+    }
+
+    /// The values of a set without the one for being undefined.
+    pub(super) fn defined(&self, variable: VariableId, set: &ValueSet) -> ValueSet {
+        let variable = self.program.variable(variable);
+        if variable.optional { set.within(variable.domain.low, variable.domain.high) } else { set.clone() }
+    }
+
+    /// The indices that an expression may name where so many elements follow; a scalar is its own element 0.
+    pub(super) fn index(&mut self, variable: VariableId, index: Option<&Expression>, count: u32) -> ValueSet {
+        let last = i64::from(self.program.variable(variable).elements()) - i64::from(count);
+        match index {
+            Some(index) => self.evaluate(index).within(0, last),
+            None => ValueSet::one(0),
+        }
     }
 
     /// The outcomes of operands that are evaluated until one is `ending`.
-    fn connective(&self, operands: &[Expression], ending: bool) -> ValueSet {
+    fn connective(&mut self, operands: &[Expression], ending: bool) -> ValueSet {
         let outcome = |ended, exhausted| {
             if ending { ValueSet::truth(ended, exhausted) } else { ValueSet::truth(exhausted, ended) }
         };
@@ -102,10 +275,23 @@ impl Environment<'_> {
             ExpressionKind::Binary(operator, left, right) if comparison(*operator).is_some() => {
                 self.assume_comparison(*operator, left, right, truth)
             }
-            ExpressionKind::Read(variable) => {
-                let set = &mut self.sets[variable.index()];
-                *set = if truth { set.without(0) } else { set.meet(&ValueSet::one(0)) };
-                !set.is_none()
+            ExpressionKind::Read(_) => {
+                let value = self.evaluate(condition);
+                let value = if truth { value.without(0) } else { value.meet(&ValueSet::one(0)) };
+                self.learn(condition, &value);
+                !value.is_none()
+            }
+            ExpressionKind::IsUndefined(place) if place.index.is_none() => {
+                let variable = self.program.variable(place.variable);
+                let (first, _) = self.slots.of[place.variable.index()];
+                let set = if truth {
+                    let undefined = variable.undefined().map_or(ValueSet::NONE, ValueSet::one);
+                    self.sets[first].meet(&undefined)
+                } else {
+                    self.defined(place.variable, &self.sets[first])
+                };
+                self.sets[first] = Rc::new(set);
+                !self.sets[first].is_none()
             }
             _ => {
                 let value = self.evaluate(condition);
@@ -122,19 +308,17 @@ impl Environment<'_> {
                 if truth { value.may_be_true() } else { value.may_be_false() }
             });
         }
-        let mut joined: Option<Vec<ValueSet>> = None;
+        let mut joined: Option<Environment<'_>> = None;
         for operand in operands {
             let mut alternative = self.clone();
             if alternative.assume(operand, truth) {
                 match &mut joined {
-                    None => joined = Some(alternative.sets),
-                    Some(sets) => sets.iter_mut().zip(&alternative.sets).for_each(|(set, other)| {
-                        set.join(other);
-                    }),
+                    None => joined = Some(alternative),
+                    Some(joined) => drop(joined.join(&alternative.sets)),
                 }
             }
         }
-        joined.map(|sets| self.sets = sets).is_some()
+        joined.map(|joined| self.sets = joined.sets).is_some()
     }
 
     fn assume_comparison(
@@ -161,9 +345,10 @@ impl Environment<'_> {
     fn learn(&mut self, expression: &Expression, values: &ValueSet) {
         match &expression.kind {
             ExpressionKind::Read(variable) => {
-                let set = &mut self.sets[variable.index()];
-                *set = set.meet(values);
+                let (first, _) = self.slots.of[variable.index()];
+                self.sets[first] = Rc::new(self.defined(*variable, &self.sets[first]).meet(values));
             }
+            ExpressionKind::Checked(_, _, operand) => self.learn(operand, values),
             ExpressionKind::Binary(
                 operator @ (BinaryOperator::Add | BinaryOperator::Subtract),
                 operand,
@@ -184,83 +369,28 @@ impl Environment<'_> {
             _ => {}
         }
     }
-
-    /// All sets, as if they had just been stored.
-    pub(super) fn everything(&self) -> impl Iterator<Item = Store> {
-        let store = |(number, values): (u32, &ValueSet)| Store {
-            variable: VariableId(number),
-            element: false,
-            values: values.clone(),
-        };
-        (0..).zip(&self.sets).map(store)
-    }
-
-    /// Runs the body of an action; false if it can only fault. Notes what it stored, also on the way to a fault.
-    pub(super) fn run_action(&mut self, body: &[Statement], stored: &mut Vec<Store>) -> bool {
-        match self.program.composition {
-            Composition::Asynchronous => self.run_in_order(body, stored),
-            Composition::Synchronous => {
-                let runs = body.iter().all(|statement| self.prepare(statement, stored));
-                self.store(stored);
-                runs
-            }
-        }
-    }
-
-    /// Runs statements one after the other; false if they can only fault. Notes what they stored, also on the way to a fault.
-    pub(super) fn run_in_order(&mut self, body: &[Statement], stored: &mut Vec<Store>) -> bool {
-        body.iter().all(|statement| {
-            let before = stored.len();
-            let runs = self.prepare(statement, stored);
-            self.store(&stored[before..]);
-            runs
-        })
-    }
-
-    /// Adds what a statement stores; false if it can only fault.
-    fn prepare(&self, statement: &Statement, stored: &mut Vec<Store>) -> bool {
-        let assignments = match statement {
-            Statement::Move { process, to } => {
-                let variable = self.program.process(*process).variable;
-                stored.push(Store { variable, element: false, values: ValueSet::one(i64::from(*to)) });
-                return true;
-            }
-            Statement::Assign(assignments) => assignments,
-            _ => unreachable!("only plain programs are analysed"),
-        };
-        for Assignment { place, value, .. } in assignments {
-            let variable = place.variable;
-            if place.index.as_ref().is_some_and(|index| self.index(variable, index).is_none()) {
-                return false;
-            }
-            let domain = self.program.variable(variable).domain;
-            let values = self.evaluate(value).converted(self.overflow(), domain);
-            if values.is_none() {
-                return false;
-            }
-            stored.push(Store { variable, element: place.index.is_some(), values });
-        }
-        true
-    }
-
-    fn store(&mut self, stores: &[Store]) {
-        for Store { variable, element, values } in stores {
-            let set = &mut self.sets[variable.index()];
-            if *element {
-                set.join(values);
-            } else {
-                *set = values.clone();
-            }
-        }
-    }
 }
 
-/// Values on their way to a variable.
-pub(super) struct Store {
-    pub(super) variable: VariableId,
-    /// Whether they go to one of its elements, so that the others stay.
-    element: bool,
-    pub(super) values: ValueSet,
+/// So many sets of nothing.
+pub(super) fn nothings(count: usize) -> Vec<Rc<ValueSet>> {
+    let nothing = Rc::new(ValueSet::NONE);
+    (0..count).map(|_| Rc::clone(&nothing)).collect()
+}
+
+/// Joins sets one by one; true if there was something new.
+pub(super) fn join_all(sets: &mut [Rc<ValueSet>], others: &[Rc<ValueSet>]) -> bool {
+    let mut grown = false;
+    for (set, other) in sets.iter_mut().zip(others) {
+        if !Rc::ptr_eq(set, other) && **set != **other {
+            grown |= Rc::make_mut(set).join(other);
+        }
+    }
+    grown
+}
+
+/// Whether an element is among so many from one of the indices on.
+fn reaches(indices: &ValueSet, count: u32, element: i64) -> bool {
+    !indices.within(element - i64::from(count) + 1, element).is_none()
 }
 
 /// The comparison that is true where this one is false.

@@ -5,18 +5,27 @@
 //! run on these sets until nothing new appears. A set that keeps growing is widened to the next constant of the program's text, at last to its
 //! domain; afterwards a few rounds in which every set is made anew from the others take back what widening gave too much.
 //!
-//! Sound: every value that any run stores, even on the way to a fault or to another value in the same step, is in the set of its variable. Time: the number of actions times the few rounds that sets need to settle.
+//! Actions that share a command and movers are run as one, whose parameters have the arguments of all. Starts are followed with all their loops, so that what
+//! they make of arrays is known element by element.
+//!
+//! Sound: every value that any run stores, even on the way to a fault or to another value in the same step, is in the set of its variable. Temporaries
+//! are not followed beyond their scope: theirs are the declared values. Time: the number of commands times the few rounds that sets need to
+//! settle.
 
 mod environment;
+mod run;
 mod set;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::expression::{Domain, Expression, ExpressionKind};
 use crate::layout::Possible;
-use crate::program::{Action, ProcessId, Program, Role, Statement, Variable, VariableId};
+use crate::program::{Command, Mover, ProcessId, Program, Role, Statement, Variable, VariableId};
 
-use self::environment::{Environment, Store};
+use self::environment::{Environment, Slots, nothings};
+use self::run::Store;
 use self::set::ValueSet;
 
 /// For every variable the interval of values it can hold in any run.
@@ -28,10 +37,8 @@ pub struct PossibleValues {
 impl PossibleValues {
     /// Finds them.
     pub fn of(program: &Program) -> PossibleValues {
-        if !program.is_plain() {
-            return PossibleValues { domains: program.variables.iter().map(Variable::stored).collect() };
-        }
-        let analysis = Analysis::new(program);
+        let slots = Slots::new(program);
+        let analysis = Analysis::new(program, &slots);
         let mut facts = analysis.ascend();
         for _ in 0..NARROWING_ROUNDS {
             let narrower = analysis.remade(&facts);
@@ -40,7 +47,10 @@ impl PossibleValues {
             }
             facts = narrower;
         }
-        let domain = |(set, variable): (&ValueSet, &Variable)| {
+        let domain = |(set, variable): (&Rc<ValueSet>, &Variable)| {
+            if variable.role == Role::Temporary {
+                return variable.stored();
+            }
             // A variable of a program without states holds nothing: any value will do.
             let (low, high) = set.bounds().unwrap_or((variable.domain.low, variable.domain.low));
             Domain::new(low, high)
@@ -64,18 +74,28 @@ const NARROWING_ROUNDS: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Facts {
     /// By variable, over the whole run.
-    overall: Vec<ValueSet>,
+    overall: Vec<Rc<ValueSet>>,
     /// By process and location, if it was reached: the sets of the process's own variables there, in the order of [`Analysis::own`].
-    at: Vec<Vec<Option<Vec<ValueSet>>>>,
+    at: Vec<Vec<Option<Vec<Rc<ValueSet>>>>>,
+}
+
+/// Actions that differ in their arguments only.
+struct Unit<'a> {
+    movers: &'a [Mover],
+    command: &'a Command,
+    /// By parameter: all arguments.
+    arguments: Vec<Rc<ValueSet>>,
 }
 
 struct Analysis<'a> {
     program: &'a Program,
+    slots: &'a Slots,
+    units: Vec<Unit<'a>>,
     /// By process: the variables that have a set per location.
     own: Vec<Vec<VariableId>>,
-    /// By variable: the actions to run again when its overall set has grown.
+    /// By variable: the units to run again when its overall set has grown.
     readers: Vec<Vec<u32>>,
-    /// By process and location: the actions that start there.
+    /// By process and location: the units that start there.
     leaving: Vec<Vec<Vec<u32>>>,
     /// Bounds at which widening stops, in order.
     steps: Vec<i64>,
@@ -87,7 +107,7 @@ struct Growth {
     at: Vec<Vec<Vec<u32>>>,
 }
 
-/// What an action or a start leads to: the sets afterwards, what was stored on the way, and where processes arrived (nowhere if it can only fault).
+/// What a unit or a start leads to: the sets afterwards, what was stored on the way, and where processes arrived (nowhere if it can only fault).
 struct Effect<'a> {
     environment: Environment<'a>,
     stored: Vec<Store>,
@@ -95,58 +115,60 @@ struct Effect<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    fn new(program: &'a Program) -> Analysis<'a> {
-        let own = own_variables(program);
+    fn new(program: &'a Program, slots: &'a Slots) -> Analysis<'a> {
+        let units = units(program);
+        let own = own_variables(program, &units);
         let mut readers = vec![Vec::new(); program.variables.len()];
         let mut leaving: Vec<Vec<Vec<u32>>> =
             program.processes.iter().map(|process| vec![Vec::new(); process.locations.len()]).collect();
-        for (number, action) in program.actions.iter().enumerate() {
+        for (number, unit) in (0..).zip(&units) {
             let mut read = Vec::new();
-            for_each_expression(action, &mut |expression| reads(expression, &mut read));
+            unit.command.guard.iter().for_each(|guard| reads(guard, &mut read));
+            reads_of(&unit.command.body, &mut read);
             read.sort_unstable();
             read.dedup();
-            let moves = |process: usize| action.movers.iter().any(|mover| mover.process.index() == process);
+            let moves = |process: usize| unit.movers.iter().any(|mover| mover.process.index() == process);
             for variable in read {
                 let followed =
                     (0..own.len()).any(|process| moves(process) && own[process].contains(&variable));
                 if !followed {
-                    readers[variable.index()].push(number as u32);
+                    readers[variable.index()].push(number);
                 }
             }
-            for mover in &action.movers {
-                leaving[mover.process.index()][mover.from as usize].push(number as u32);
+            for mover in unit.movers {
+                leaving[mover.process.index()][mover.from as usize].push(number);
             }
         }
-        Analysis { program, own, readers, leaving, steps: steps(program) }
+        Analysis { program, slots, own, readers, leaving, steps: steps(program, &units), units }
     }
 
     /// Runs everything until nothing new appears.
     fn ascend(&self) -> Facts {
         let mut facts = self.nothing();
         let mut growth = self.no_growth();
-        let mut queue = Queue::new(self.program.actions.len());
+        let mut queue = Queue::new(self.units.len());
         for number in 0..self.program.starts.len() {
             if let Some(effect) = self.start(number) {
                 self.absorb(&mut facts, &effect, Some(&mut growth), &mut queue);
             }
         }
-        let free = |number: &u32| self.program.actions[*number as usize].movers.is_empty();
-        queue.push_all(&(0..self.program.actions.len() as u32).filter(free).collect::<Vec<_>>());
+        let free = |number: &u32| self.units[*number as usize].movers.is_empty();
+        queue.push_all(&(0..self.units.len() as u32).filter(free).collect::<Vec<_>>());
         while let Some(number) = queue.pop() {
-            if let Some(effect) = self.action(&facts, &self.program.actions[number as usize]) {
+            if let Some(effect) = self.unit(&facts, &self.units[number as usize]) {
                 self.absorb(&mut facts, &effect, Some(&mut growth), &mut queue);
             }
         }
         facts
     }
 
-    /// The facts that follow from the starts and one run of every action on facts that hold. They hold too.
+    /// The facts that follow from the starts and one run of every unit on facts that hold. They hold too.
     fn remade(&self, facts: &Facts) -> Facts {
         let mut remade = self.nothing();
-        let mut queue = Queue::new(self.program.actions.len());
+        let mut queue = Queue::new(self.units.len());
         let starts = (0..self.program.starts.len()).filter_map(|number| self.start(number));
-        let actions = self.program.actions.iter().filter_map(|action| self.action(facts, action));
-        for effect in starts.chain(actions) {
+        let units = self.units.iter().filter_map(|unit| self.unit(facts, unit));
+        for effect in starts.chain(units) {
             self.absorb(&mut remade, &effect, None, &mut queue);
         }
         remade
@@ -154,7 +176,7 @@ impl<'a> Analysis<'a> {
 
     fn nothing(&self) -> Facts {
         Facts {
-            overall: vec![ValueSet::NONE; self.program.variables.len()],
+            overall: nothings(self.program.variables.len()),
             at: self.program.processes.iter().map(|process| vec![None; process.locations.len()]).collect(),
         }
     }
@@ -170,40 +192,49 @@ impl<'a> Analysis<'a> {
     }
 
     fn start(&self, number: usize) -> Option<Effect<'a>> {
-        let sets =
-            self.program.variables.iter().map(|variable| ValueSet::of(variable.initial.iter().copied()));
-        let mut environment = Environment { program: self.program, sets: sets.collect() };
+        let mut environment = Environment::initial(self.program, self.slots);
+        environment.unrolls = true;
+        let start = &self.program.starts[number];
+        for (parameter, argument) in start.command.parameters.iter().zip(&start.arguments) {
+            environment.set(*parameter, &Rc::new(ValueSet::one(*argument)));
+        }
         let mut stored = Vec::new();
-        let runs = environment.run_in_order(&self.program.starts[number].command.body, &mut stored);
+        let runs = environment.run(&start.command.body, &mut stored);
         let mut arrived = Vec::new();
         if runs {
-            stored.extend(environment.everything());
+            let variables = (0..self.program.variables.len() as u32).map(VariableId);
+            let state = variables.filter(|it| self.program.variable(*it).role != Role::Temporary);
+            let held = |variable| Store { variable, values: Rc::new(environment.get(variable)) };
+            stored.extend(state.map(held));
             for (number, process) in self.program.processes.iter().enumerate() {
-                let (location, _) = environment.sets[process.variable.index()].bounds()?;
+                let (location, _) = environment.get(process.variable).bounds()?;
                 arrived.push((ProcessId(number as u32), location as u32));
             }
         }
         Some(Effect { environment, stored, arrived })
     }
 
-    /// What an action leads to from the facts; none if it cannot be taken.
-    fn action(&self, facts: &Facts, action: &Action) -> Option<Effect<'a>> {
-        let mut environment = Environment { program: self.program, sets: facts.overall.clone() };
-        for mover in &action.movers {
+    /// What a unit leads to from the facts; none if it cannot be taken.
+    fn unit(&self, facts: &Facts, unit: &Unit<'_>) -> Option<Effect<'a>> {
+        let mut environment = Environment::new(self.program, self.slots, &facts.overall);
+        for mover in unit.movers {
             let process = mover.process.index();
             let here = facts.at[process][mover.from as usize].as_ref()?;
             for (variable, set) in self.own[process].iter().zip(here) {
-                environment.sets[variable.index()] = set.clone();
+                environment.set(*variable, set);
             }
             let location = self.program.process(mover.process).variable;
-            environment.sets[location.index()] = ValueSet::one(i64::from(mover.from));
+            environment.set(location, &Rc::new(ValueSet::one(i64::from(mover.from))));
         }
-        if let Some(guard) = &action.command.guard {
+        for (parameter, arguments) in unit.command.parameters.iter().zip(&unit.arguments) {
+            environment.set(*parameter, arguments);
+        }
+        if let Some(guard) = &unit.command.guard {
             environment.assume(guard, true).then_some(())?;
         }
         let mut stored = Vec::new();
-        let runs = environment.run_action(&action.command.body, &mut stored);
-        let movers = if runs { &*action.movers } else { &[] };
+        let runs = environment.run_action(&unit.command.body, &mut stored);
+        let movers = if runs { unit.movers } else { &[] };
         let arrived = movers.iter().map(|mover| (mover.process, mover.to)).collect();
         Some(Effect { environment, stored, arrived })
     }
@@ -216,13 +247,12 @@ impl<'a> Analysis<'a> {
         mut growth: Option<&mut Growth>,
         queue: &mut Queue,
     ) {
-        let sets = &effect.environment.sets;
         for &(process, to) in &effect.arrived {
             let counts = growth.as_mut().map(|growth| &mut *growth.at[process.index()][to as usize]);
-            self.arrive(facts, process.index(), to as usize, sets, counts, queue);
+            self.arrive(facts, process.index(), to as usize, &effect.environment, counts, queue);
         }
         // What a process keeps of its own has arrived with it; only what it held on the way is news here.
-        for Store { variable, values, .. } in &effect.stored {
+        for Store { variable, values } in &effect.stored {
             let count = growth.as_mut().map(|growth| &mut growth.overall[variable.index()]);
             if self.join(&mut facts.overall[variable.index()], values, *variable, count) {
                 queue.push_all(&self.readers[variable.index()]);
@@ -236,7 +266,7 @@ impl<'a> Analysis<'a> {
         facts: &mut Facts,
         process: usize,
         to: usize,
-        sets: &[ValueSet],
+        sets: &Environment<'_>,
         mut counts: Option<&mut [u32]>,
         queue: &mut Queue,
     ) {
@@ -244,15 +274,15 @@ impl<'a> Analysis<'a> {
         let mut changed = at[process][to].is_none();
         if changed {
             let location = self.program.processes[process].variable.index();
-            overall[location].join(&ValueSet::one(to as i64));
+            Rc::make_mut(&mut overall[location]).join(&ValueSet::one(to as i64));
             queue.push_all(&self.readers[location]);
         }
-        let here = at[process][to].get_or_insert_with(|| vec![ValueSet::NONE; self.own[process].len()]);
+        let here = at[process][to].get_or_insert_with(|| nothings(self.own[process].len()));
         for (slot, variable) in self.own[process].iter().enumerate() {
             let count = counts.as_mut().map(|counts| &mut counts[slot]);
-            if self.join(&mut here[slot], &sets[variable.index()], *variable, count) {
+            if self.join(&mut here[slot], &sets.get(*variable), *variable, count) {
                 changed = true;
-                if overall[variable.index()].join(&here[slot]) {
+                if Rc::make_mut(&mut overall[variable.index()]).join(&here[slot]) {
                     queue.push_all(&self.readers[variable.index()]);
                 }
             }
@@ -265,33 +295,33 @@ impl<'a> Analysis<'a> {
     /// Joins, and widens a set that has grown too often.
     fn join(
         &self,
-        set: &mut ValueSet,
+        set: &mut Rc<ValueSet>,
         other: &ValueSet,
         variable: VariableId,
         count: Option<&mut u32>,
     ) -> bool {
-        if !set.join(other) {
+        if !Rc::make_mut(set).join(other) {
             return false;
         }
-        if let (Some(count), ValueSet::Interval(..)) = (count, &*set) {
+        if let (Some(count), ValueSet::Interval(..)) = (count, &**set) {
             *count += 1;
             if *count > GROWTHS_MAX {
-                *set = set.widened(&self.steps, self.program.variable(variable).domain);
+                *set = Rc::new(set.widened(&self.steps, self.program.variable(variable).stored()));
             }
         }
         true
     }
 }
 
-/// Actions to run, each at most once at a time.
+/// Units to run, each at most once at a time.
 struct Queue {
     waiting: VecDeque<u32>,
     queued: Vec<bool>,
 }
 
 impl Queue {
-    fn new(actions: usize) -> Queue {
-        Queue { waiting: VecDeque::new(), queued: vec![false; actions] }
+    fn new(units: usize) -> Queue {
+        Queue { waiting: VecDeque::new(), queued: vec![false; units] }
     }
 
     fn push_all(&mut self, numbers: &[u32]) {
@@ -309,18 +339,44 @@ impl Queue {
     }
 }
 
+/// The actions, those that differ in their arguments only together.
+fn units(program: &Program) -> Vec<Unit<'_>> {
+    let mut units: Vec<Unit<'_>> = Vec::new();
+    let mut known: HashMap<(*const Command, Vec<Mover>), usize> = HashMap::new();
+    for action in &program.actions {
+        let number =
+            *known.entry((Arc::as_ptr(&action.command), action.movers.clone())).or_insert(units.len());
+        if number == units.len() {
+            let arguments = action.arguments.iter().map(|_| Rc::new(ValueSet::NONE)).collect();
+            units.push(Unit { movers: &action.movers, command: &action.command, arguments });
+        }
+        for (set, argument) in units[number].arguments.iter_mut().zip(&action.arguments) {
+            Rc::make_mut(set).join(&ValueSet::one(*argument));
+        }
+    }
+    units
+}
+
 /// The variables of each process that only its own moves write: their sets can be followed from location to location.
-fn own_variables(program: &Program) -> Vec<Vec<VariableId>> {
+fn own_variables(program: &Program, units: &[Unit<'_>]) -> Vec<Vec<VariableId>> {
     let mut own: Vec<Vec<VariableId>> = vec![Vec::new(); program.processes.len()];
     for (number, variable) in program.variables.iter().enumerate() {
         if let Role::Local(process) = variable.role {
             own[process.index()].push(VariableId(number as u32));
         }
     }
-    for action in &program.actions {
-        for variable in action.command.body.iter().flat_map(assigned_places) {
+    for unit in units {
+        let mut assigned = Vec::new();
+        Statement::for_each(&unit.command.body, &mut |statement| match statement {
+            Statement::Assign(assignments) => assigned.extend(assignments.iter().map(|it| it.place.variable)),
+            Statement::Copy { to: place, .. } | Statement::Fill { place, .. } => {
+                assigned.push(place.variable);
+            }
+            _ => {}
+        });
+        for variable in assigned {
             if let Role::Local(owner) = program.variable(variable).role
-                && !action.movers.iter().any(|mover| mover.process == owner)
+                && !unit.movers.iter().any(|mover| mover.process == owner)
             {
                 own[owner.index()].retain(|it| *it != variable);
             }
@@ -329,43 +385,40 @@ fn own_variables(program: &Program) -> Vec<Vec<VariableId>> {
     own
 }
 
-/// The variables that a statement assigns.
-fn assigned_places(statement: &Statement) -> impl Iterator<Item = VariableId> {
-    let assignments = match statement {
-        Statement::Assign(assignments) => &**assignments,
-        _ => &[],
-    };
-    assignments.iter().map(|assignment| assignment.place.variable)
-}
-
-/// Calls `visit` on every whole expression of an action.
-fn for_each_expression(action: &Action, visit: &mut dyn FnMut(&Expression)) {
-    action.command.guard.iter().for_each(&mut *visit);
-    for statement in &action.command.body {
-        if let Statement::Assign(assignments) = statement {
-            for assignment in assignments {
-                assignment.place.index.iter().for_each(&mut *visit);
-                visit(&assignment.value);
-            }
+/// Adds the variables that statements read.
+fn reads_of(body: &[Statement], read: &mut Vec<VariableId>) {
+    Statement::for_each(body, &mut |statement| {
+        if let Statement::Copy { from, .. } = statement {
+            read.push(from.variable);
         }
-    }
+        statement.for_each_expression(&mut |expression| reads(expression, read));
+    });
 }
 
 /// Adds the variables that an expression reads.
 fn reads(expression: &Expression, read: &mut Vec<VariableId>) {
-    if let ExpressionKind::Read(variable) | ExpressionKind::Element(variable, _) = &expression.kind {
-        read.push(*variable);
+    match &expression.kind {
+        ExpressionKind::Read(variable) | ExpressionKind::Element(variable, _) => read.push(*variable),
+        ExpressionKind::IsUndefined(place) => read.push(place.variable),
+        ExpressionKind::Compute(computation) => {
+            reads_of(&computation.body, read);
+            return reads(&computation.value, read);
+        }
+        _ => {}
     }
     expression.for_each_operand(&mut |operand| reads(operand, read));
 }
 
 /// The bounds that widening stops at: the constants of the text and their neighbours, lengths of arrays, initial values.
-fn steps(program: &Program) -> Vec<i64> {
+fn steps(program: &Program, units: &[Unit<'_>]) -> Vec<i64> {
     let mut steps: Vec<i64> =
         program.variables.iter().flat_map(|variable| variable.initial.iter().copied()).collect();
     steps.extend(program.variables.iter().map(|variable| i64::from(variable.elements())));
-    for action in &program.actions {
-        for_each_expression(action, &mut |expression| constants(expression, &mut steps));
+    for unit in units {
+        unit.command.guard.iter().for_each(|guard| constants(guard, &mut steps));
+        Statement::for_each(&unit.command.body, &mut |statement| {
+            statement.for_each_expression(&mut |expression| constants(expression, &mut steps));
+        });
     }
     steps = steps.iter().flat_map(|it| [it.saturating_sub(1), *it, it.saturating_add(1)]).collect();
     steps.sort_unstable();
