@@ -1,9 +1,11 @@
 //! Tasks of the project itself: corpus runs, benchmarks, checks. `cargo xtask --help` lists them.
 
+mod agree;
 mod bench;
 mod corpus;
 mod corpus_ltl;
 mod emit_c;
+mod printed;
 mod sabotage;
 mod widths;
 
@@ -19,6 +21,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
+    /// Search models on machine code, on the interpreter and on printed C, and compare what is found.
+    Agree(agree::Arguments),
     /// Measure, side by side with what it is compared to.
     #[command(subcommand)]
     Bench(bench::Part),
@@ -34,6 +38,7 @@ enum Task {
 
 fn main() -> anyhow::Result<std::process::ExitCode> {
     match Arguments::parse().task {
+        Task::Agree(arguments) => agree::run(&arguments),
         Task::Bench(part) => bench::run(&part),
         Task::EmitC(arguments) => emit_c::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),

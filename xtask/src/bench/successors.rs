@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, ensure};
@@ -19,7 +19,6 @@ use fathom_model::record::RecordBuffer;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 use fathom_model::values::PossibleValues;
-use oracle::emit_c;
 
 use super::thread_nanos;
 
@@ -189,12 +188,7 @@ struct Gcc(Child);
 
 impl Gcc {
     fn start(system: &Compiled, folder: &Path) -> anyhow::Result<Gcc> {
-        let source = emit_c::unit(&[(system.program(), system.layout())]);
-        let (text, binary) = (folder.join("model.c"), folder.join("model"));
-        std::fs::write(&text, &source)?;
-        let made = Command::new("gcc").args(["-O2", "-w", "-o"]).arg(&binary).arg(&text).status()?;
-        ensure!(made.success(), "gcc failed");
-        Ok(Gcc(Command::new(binary).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?))
+        Ok(Gcc(crate::printed::start(system.program(), system.layout(), folder)?))
     }
 
     fn expand_all(
