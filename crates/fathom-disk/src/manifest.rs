@@ -32,9 +32,22 @@ pub struct Manifest {
 pub struct CommittedFile {
     /// Its name.
     pub name: String,
-    /// Its size.
+    /// Its size; of a file that grows, how much of it counts.
     pub bytes: u64,
+    /// Whether it may have grown since: a log that is cut back to its mark when it is taken up.
+    pub grows: bool,
     /// The caller's own bytes about it (level, layer, partition).
+    pub note: Vec<u8>,
+}
+
+/// A file that is to count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// Whether it will grow while this commit stands.
+    pub grows: bool,
+    /// The caller's own bytes about it.
     pub note: Vec<u8>,
 }
 
@@ -105,7 +118,7 @@ impl RunDirectory {
     /// Makes `files` (names and notes) and `cursor` what counts, at once. Every file must have been synced by its
     /// writer. When this returns, a crash finds this commit; files of the last one that are no longer named are gone.
     /// On a full device the ballast is given up and the commit tried once more.
-    pub fn commit(&mut self, cursor: &[u8], files: &[(String, Vec<u8>)]) -> Result<&Manifest, DiskError> {
+    pub fn commit(&mut self, cursor: &[u8], files: &[Named]) -> Result<&Manifest, DiskError> {
         let manifest = self.next(cursor, files)?;
         if !cfg!(feature = "sabotage-fsync-2") {
             self.volume.sync_directory()?;
@@ -123,13 +136,13 @@ impl RunDirectory {
         Ok(self.committed.as_ref().expect("it was just set"))
     }
 
-    fn next(&self, cursor: &[u8], files: &[(String, Vec<u8>)]) -> Result<Manifest, DiskError> {
+    fn next(&self, cursor: &[u8], files: &[Named]) -> Result<Manifest, DiskError> {
         let sequence = self.committed.as_ref().map_or(0, |manifest| manifest.sequence) + 1;
         let files = files
             .iter()
-            .map(|(name, note)| {
+            .map(|Named { name, grows, note }| {
                 let bytes = self.volume.open(name, FileKind::MANIFEST)?.size()?;
-                Ok(CommittedFile { name: name.clone(), bytes, note: note.clone() })
+                Ok(CommittedFile { name: name.clone(), bytes, grows: *grows, note: note.clone() })
             })
             .collect::<Result<_, StorageError>>()?;
         Ok(Manifest { sequence, tag: self.tag, cursor: cursor.to_vec(), files })
@@ -179,7 +192,7 @@ impl RunDirectory {
     fn check_files(&self) -> Result<(), DiskError> {
         for file in self.committed.iter().flat_map(|manifest| &manifest.files) {
             let size = self.volume.open(&file.name, FileKind::MANIFEST)?.size()?;
-            if size != file.bytes {
+            if size != file.bytes && !(file.grows && size > file.bytes) {
                 let what = "its size is not that of the manifest";
                 return Err(DiskError::Corrupt { file: file.name.clone(), offset: size, what });
             }
@@ -189,6 +202,11 @@ impl RunDirectory {
 }
 
 impl Manifest {
+    /// Whether a file of this name counts.
+    pub fn names(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.name == name)
+    }
+
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend_from_slice(MAGIC);
@@ -203,6 +221,7 @@ impl Manifest {
             bytes.extend_from_slice(&name.to_le_bytes());
             bytes.extend_from_slice(file.name.as_bytes());
             bytes.extend_from_slice(&file.bytes.to_le_bytes());
+            bytes.push(u8::from(file.grows));
             bytes.extend_from_slice(&length_u32(file.note.len()));
             bytes.extend_from_slice(&file.note);
         }
@@ -223,8 +242,13 @@ impl Manifest {
             let name_bytes = u16::from_le_bytes(rest.take(2)?.try_into().ok()?);
             let name = String::from_utf8(rest.take(usize::from(name_bytes))?.to_vec()).ok()?;
             let bytes = rest.u64()?;
+            let grows = match rest.take(1)? {
+                [0] => false,
+                [1] => true,
+                _ => return None,
+            };
             let note_bytes = rest.u32()?;
-            files.push(CommittedFile { name, bytes, note: rest.take(note_bytes as usize)?.to_vec() });
+            files.push(CommittedFile { name, bytes, grows, note: rest.take(note_bytes as usize)?.to_vec() });
         }
         rest.0.is_empty().then_some(Self { sequence, tag, cursor, files })
     }

@@ -135,7 +135,7 @@ fn tiers_take_what_they_say() {
             tiers.insert(0, run);
             while let Some(level) = tiers.due() {
                 let name = format!("{level}-{round}");
-                tiers.merge_level(&volume, &budget, level, &name, &config, 1 << 20).unwrap();
+                tiers.merge_level(&volume, &budget, level, &name, &config, 1 << 20, true).unwrap();
             }
             let sought = [5, 7000, 900_000 + round];
             let mut found = [false; 3];

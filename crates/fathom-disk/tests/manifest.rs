@@ -5,7 +5,7 @@
 mod support;
 
 use fathom_disk::error::DiskError;
-use fathom_disk::manifest::RunDirectory;
+use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::storage::{Fault, FaultyStorage, FileKind, Volume};
 use support::volumes;
 
@@ -17,8 +17,23 @@ fn add_file(volume: &Volume, name: &str, content: &[u8]) -> Result<(), DiskError
     Ok(file.sync()?)
 }
 
-fn named(names: &[&str]) -> Vec<(String, Vec<u8>)> {
-    names.iter().map(|name| ((*name).to_owned(), name.as_bytes().to_vec())).collect()
+fn named(names: &[&str]) -> Vec<Named> {
+    let named =
+        |name: &&str| Named { name: (*name).to_owned(), grows: false, note: name.as_bytes().to_vec() };
+    names.iter().map(named).collect()
+}
+
+#[test]
+fn a_file_that_grows_may_be_longer_than_its_commit_says_but_not_shorter() {
+    let volume = Volume::in_memory(64);
+    let mut run = RunDirectory::open(&volume, TAG).unwrap();
+    add_file(&volume, "log", b"twelve bytes").unwrap();
+    run.commit(b"", &[Named { name: "log".to_owned(), grows: true, note: Vec::new() }]).unwrap();
+    drop(run);
+    for (bytes, fine) in [(12, true), (13, true), (11, false)] {
+        volume.open("log", FileKind::RUN).unwrap().resize(bytes).unwrap();
+        assert_eq!(RunDirectory::open(&volume, TAG).is_ok(), fine, "{bytes} bytes");
+    }
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn grow_and_check(volume: &Volume, budget: &Budget, bits: u32, rounds: usize, se
         tiers.insert(0, Run::open(volume, budget, &name, width, TAG).unwrap());
         while let Some(level) = tiers.due() {
             let name = format!("merged-{level}-{round}");
-            tiers.merge_level(volume, budget, level, &name, &config, share * 2).unwrap();
+            tiers.merge_level(volume, budget, level, &name, &config, share * 2, true).unwrap();
             for name in tiers.retired() {
                 volume.remove(&name).unwrap();
             }

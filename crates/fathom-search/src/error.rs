@@ -1,6 +1,7 @@
 //! What can go wrong with the machine during a search?
 
 use fathom_disk::budget::BudgetError;
+use fathom_disk::error::DiskError;
 
 /// A search could not go on. Nothing is wrong with the model.
 #[derive(Debug, thiserror::Error)]
@@ -24,4 +25,24 @@ pub enum SearchError {
     /// The boundary to go on from is not one of this system and these settings.
     #[error("the run cannot be taken up: what it says of its last boundary makes no sense")]
     Boundary,
+    /// Files take more room than was allowed.
+    #[error("the files of the run take {used} bytes, more than the {limit} that --disk-limit allows")]
+    DiskLimit {
+        /// What they take.
+        used: u64,
+        /// What was allowed.
+        limit: u64,
+    },
+    /// The device failed, or what is on it is not what was written.
+    #[error(transparent)]
+    Disk(DiskError),
+}
+
+impl From<DiskError> for SearchError {
+    fn from(error: DiskError) -> SearchError {
+        match error {
+            DiskError::Budget(refusal) => SearchError::Budget(refusal),
+            other => SearchError::Disk(other),
+        }
+    }
 }

@@ -23,8 +23,8 @@ pub struct Path {
     pub actions: Vec<u32>,
 }
 
-/// Room for steps at first.
-const STEPS: usize = 1024;
+/// Room for steps at first, at most.
+const STEPS_MAX: usize = 1024;
 
 /// The least path to a state of a layer. None if the policy has not kept the layers.
 pub fn path_to<P: LayerPolicy>(
@@ -36,8 +36,10 @@ pub fn path_to<P: LayerPolicy>(
 ) -> Result<Option<Path>, SearchError> {
     let columns = Columns { actions: true, ..Columns::NONE };
     let shape = system.shape();
-    let mut charge = budget.charge("trace", Steps::bytes_for(shape.words(), columns, STEPS))?;
-    let mut steps = Steps::new(shape, columns, STEPS);
+    let each = Steps::bytes_for(shape.words(), columns, 1);
+    let room = (budget.free() / 8 / each).clamp(1, STEPS_MAX);
+    let mut charge = budget.charge("trace", Steps::bytes_for(shape.words(), columns, room))?;
+    let mut steps = Steps::new(shape, columns, room);
     let mut records = vec![record.to_vec()];
     let mut actions = Vec::new();
     for earlier in (0..layer).rev() {

@@ -169,6 +169,7 @@ fn insert_tiers(folder: &Path, keys: &[u128]) -> anyhow::Result<(u64, u64)> {
                 &format!("merged-{level}-{number}"),
                 &config,
                 8 << 20,
+                true,
             )?;
             for name in tiers.retired() {
                 volume.remove(&name)?;

@@ -64,6 +64,16 @@ impl BlockFile {
         Ok(())
     }
 
+    /// The file's name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes per block.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.block_bytes as u64
+    }
+
     /// An empty block for this file.
     pub(super) fn block(&self, budget: &Budget) -> Result<Block, DiskError> {
         let mut bytes = ChargedVec::with_capacity(budget, self.kind.0, self.block_bytes)?;

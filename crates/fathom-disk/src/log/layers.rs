@@ -22,6 +22,15 @@ pub struct LayerLog {
     open: (Position, u64),
 }
 
+/// Reads one closed layer after another, in any order of layers.
+#[derive(Debug)]
+pub struct LayerReader {
+    offsets: LogReader,
+    records: LogReader,
+    /// Records of the layer that were not read yet.
+    left: u64,
+}
+
 impl LayerLog {
     /// An empty log in the files `name` and `name.offsets`.
     pub fn new(
@@ -88,6 +97,13 @@ impl LayerLog {
         Ok(self.layer_count() - 1)
     }
 
+    /// A reader of closed layers, at the end of none. RAM: a block of records and one of offsets.
+    pub fn reader(&self, budget: &Budget) -> Result<LayerReader, DiskError> {
+        let offsets = self.offsets.reader(Position::default(), budget)?;
+        let records = self.records.reader(Position::default(), budget)?;
+        Ok(LayerReader { offsets, records, left: 0 })
+    }
+
     /// Calls `visit` with every record of a closed layer in order. RAM: a block of records and one of offsets.
     pub fn read_layer(
         &self,
@@ -95,24 +111,10 @@ impl LayerLog {
         budget: &Budget,
         mut visit: impl FnMut(&[u64]) -> Result<(), DiskError>,
     ) -> Result<(), DiskError> {
-        let mut offset = [0; OFFSET_WORDS];
-        {
-            let mut table: LogReader = self.offsets.reader(Position::default(), budget)?;
-            let at = self.offsets.find(layer, &mut table)?;
-            table.seek(at);
-            if layer >= self.layer_count() || !table.next(&self.offsets, &mut offset)? {
-                let what = format!("layer {layer} is asked for, but there are {}", self.layer_count());
-                return Err(DiskError::Mismatch { file: "layer log".to_owned(), what });
-            }
-        }
-        let [block, slot, count] = offset;
-        let mut reader = self.records.reader(Position { block, slot }, budget)?;
+        let mut reader = self.reader(budget)?;
+        reader.open(self, layer)?;
         let mut record = vec![0; self.records.words()];
-        for _ in 0..count {
-            if !reader.next(&self.records, &mut record)? {
-                let what = format!("layer {layer} ends too early");
-                return Err(DiskError::Mismatch { file: "layer log".to_owned(), what });
-            }
+        while reader.next(self, &mut record)? {
             visit(&record)?;
         }
         Ok(())
@@ -128,10 +130,50 @@ impl LayerLog {
         Ok(Mark([blocks, count, offset_blocks, offset_count, 0, 0]))
     }
 
+    /// The names of the files that are there.
+    pub fn file_names(&self) -> impl Iterator<Item = &str> {
+        [&self.records, &self.offsets].into_iter().filter_map(RecordLog::file_name)
+    }
+
+    /// Bytes on disk.
+    pub fn disk_bytes(&self) -> u64 {
+        self.records.disk_bytes() + self.offsets.disk_bytes()
+    }
+
     /// Removes both files.
     pub fn remove(self) -> Result<(), DiskError> {
         self.records.remove()?;
         self.offsets.remove()
+    }
+}
+
+impl LayerReader {
+    /// Goes to the beginning of a closed layer. A few block reads, none if the layer's entry is in the block at hand.
+    pub fn open(&mut self, log: &LayerLog, layer: u64) -> Result<(), DiskError> {
+        let mut offset = [0; OFFSET_WORDS];
+        let at = log.offsets.find(layer, &mut self.offsets)?;
+        self.offsets.seek(at);
+        if layer >= log.layer_count() || !self.offsets.next(&log.offsets, &mut offset)? {
+            let what = format!("layer {layer} is asked for, but there are {}", log.layer_count());
+            return Err(DiskError::Mismatch { file: "layer log".to_owned(), what });
+        }
+        let [block, slot, count] = offset;
+        self.records.seek(Position { block, slot });
+        self.left = count;
+        Ok(())
+    }
+
+    /// Copies the next record of the layer; false at its end.
+    pub fn next(&mut self, log: &LayerLog, record: &mut [u64]) -> Result<bool, DiskError> {
+        if self.left == 0 {
+            return Ok(false);
+        }
+        self.left -= 1;
+        if !self.records.next(&log.records, record)? {
+            let what = "a layer ends too early".to_owned();
+            return Err(DiskError::Mismatch { file: "layer log".to_owned(), what });
+        }
+        Ok(true)
     }
 }
 

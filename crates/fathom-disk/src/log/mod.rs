@@ -15,7 +15,7 @@ mod queue;
 mod records;
 mod stack;
 
-pub use layers::LayerLog;
+pub use layers::{LayerLog, LayerReader};
 pub use queue::Queue;
 pub use records::{LogReader, Position, RecordLog};
 pub use stack::Stack;

@@ -33,8 +33,8 @@ pub struct Position {
 #[derive(Debug)]
 pub struct LogReader {
     block: Block,
-    /// The block that is in RAM.
-    loaded: Option<u64>,
+    /// The block that is in RAM, and the number of its first record.
+    loaded: Option<(u64, u64)>,
     position: Position,
 }
 
@@ -115,6 +115,11 @@ impl RecordLog {
         if index >= self.on_disk {
             return Ok(Position { block: self.blocks, slot: index - self.on_disk });
         }
+        if let Some((block, first)) = reader.loaded
+            && (first..first + reader.block.len() as u64).contains(&index)
+        {
+            return Ok(Position { block, slot: index - first });
+        }
         let (mut low, mut high) = (0, self.blocks);
         let mut first = 0;
         reader.loaded = None;
@@ -128,6 +133,16 @@ impl RecordLog {
             }
         }
         Ok(Position { block: low, slot: index - first })
+    }
+
+    /// The file's name, if there is one yet: it comes with the first block.
+    pub fn file_name(&self) -> Option<&str> {
+        (self.blocks > 0).then(|| self.file.name())
+    }
+
+    /// Bytes on disk.
+    pub fn disk_bytes(&self) -> u64 {
+        self.blocks * self.file.block_bytes()
     }
 
     /// Removes the file.
@@ -157,9 +172,10 @@ impl LogReader {
                 }
                 return Ok(there);
             }
-            if self.loaded != Some(block) {
-                log.file.read(block, &mut self.block)?;
-                self.loaded = Some(block);
+            if self.loaded.is_none_or(|(loaded, _)| loaded != block) {
+                self.loaded = None;
+                let first = log.file.read(block, &mut self.block)?;
+                self.loaded = Some((block, first));
             }
             if slot < self.block.len() as u64 {
                 self.block.get(slot as usize, record);

@@ -189,6 +189,11 @@ impl Run {
         Ok(pages)
     }
 
+    /// Whether fence pages below the root are in memory.
+    pub fn has_fences(&self) -> bool {
+        self.resident.is_some()
+    }
+
     /// Number of keys.
     pub fn count(&self) -> u64 {
         self.footer.keys

@@ -73,6 +73,20 @@ impl<S: KeyStream + ?Sized> KeyStream for Box<S> {
     }
 }
 
+impl<S: KeyStream + ?Sized> KeyStream for &mut S {
+    fn words(&self) -> usize {
+        (**self).words()
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        (**self).advance()
+    }
+
+    fn keys(&self) -> &[u64] {
+        (**self).keys()
+    }
+}
+
 /// Writes a whole stream into a run; returns how many keys.
 pub fn write_all(stream: &mut impl KeyStream, writer: &mut RunWriter) -> Result<u64, DiskError> {
     let before = writer.count();

@@ -41,6 +41,11 @@ impl Tiers {
         self.levels[level].push(run);
     }
 
+    /// How many runs of one level are merged.
+    pub fn fan(&self) -> usize {
+        self.fan
+    }
+
     /// The lowest level that is due for a merge.
     pub fn due(&self) -> Option<usize> {
         self.levels.iter().position(|runs| runs.len() >= self.fan)
@@ -59,9 +64,11 @@ impl Tiers {
         self.runs().map(|(_, run)| run.count()).sum()
     }
 
+    #[expect(clippy::too_many_arguments, reason = "where, what, how, and within what")]
     /// Merges all runs of `level` into the run `name` of the next level. The inputs are retired. Writes the output once, reads
     /// the inputs once; memory is shared out evenly from what is free, `within` bytes at most. With too little for all inputs at
-    /// once, merges as many as fit (at least two) and leaves the rest for the next call.
+    /// once, merges as many as fit (at least two) and leaves the rest for the next call. With `sync` the output lasts; without, it must be
+    /// synced before a commit names it.
     pub fn merge_level(
         &mut self,
         volume: &Volume,
@@ -70,9 +77,10 @@ impl Tiers {
         name: &str,
         config: &RunConfig,
         within: usize,
+        sync: bool,
     ) -> Result<(), DiskError> {
         let runs = std::mem::take(&mut self.levels[level]);
-        match merge_runs(volume, budget, &runs, name, config, within) {
+        match merge_runs(volume, budget, &runs, name, config, within, sync) {
             Ok(merged) => {
                 let mut runs = runs;
                 self.retired.extend(runs.drain(..merged).map(|run| run.name().to_owned()));
@@ -86,6 +94,48 @@ impl Tiers {
                 Err(error)
             }
         }
+    }
+
+    /// Merges the two runs of the lowest levels, whatever those are, into the run `name`: for when there may not be as many runs as levels ask
+    /// for. Otherwise like [`Tiers::merge_level`].
+    pub fn merge_smallest(
+        &mut self,
+        volume: &Volume,
+        budget: &Budget,
+        name: &str,
+        config: &RunConfig,
+        within: usize,
+        sync: bool,
+    ) -> Result<(), DiskError> {
+        let Some((level, _)) = self.runs().nth(1) else { return Ok(()) };
+        let mut pair = Vec::new();
+        while pair.len() < 2 {
+            let lowest = self.levels.iter_mut().find(|runs| !runs.is_empty()).expect("there are two runs");
+            pair.push(lowest.pop().expect("it is not empty"));
+        }
+        let outcome = merge_runs(volume, budget, &pair, name, config, within, sync);
+        if let Err(error) = outcome {
+            pair.into_iter().for_each(|run| self.insert(level, run));
+            return Err(error);
+        }
+        self.retired.extend(pair.into_iter().map(|run| run.name().to_owned()));
+        let run = Run::open(volume, budget, name, config.width, config.tag)?;
+        self.insert(level, run);
+        Ok(())
+    }
+
+    /// Keeps the fences of those runs in memory that `wanted` says yes to, newest first.
+    pub fn load_fences(
+        &mut self,
+        budget: &Budget,
+        mut wanted: impl FnMut(&Run) -> bool,
+    ) -> Result<(), DiskError> {
+        for run in self.levels.iter_mut().flat_map(|runs| runs.iter_mut().rev()) {
+            if wanted(run) && !run.has_fences() {
+                run.load_fences(budget)?;
+            }
+        }
+        Ok(())
     }
 
     /// Marks which of the sorted `keys` are in the set.
@@ -121,6 +171,7 @@ fn merge_runs(
     name: &str,
     config: &RunConfig,
     within: usize,
+    sync: bool,
 ) -> Result<usize, DiskError> {
     let words = config.width.words();
     let writer = RunWriter::new(volume, budget, name, config)?;
@@ -137,7 +188,7 @@ fn merge_runs(
     }
     let spare = for_scans.saturating_sub(runs[..fitting].iter().map(scan_block_bytes).sum());
     let share = spare / 2 / (fitting + 1);
-    let outcome = merge_into(writer, budget, &runs[..fitting], share, words);
+    let outcome = merge_into(writer, budget, &runs[..fitting], share, sync);
     if outcome.is_err() {
         // What was begun is ours alone; if it cannot be removed now, the next opening sweeps it.
         let _ = volume.remove(name);
@@ -154,11 +205,12 @@ fn merge_into(
     budget: &Budget,
     runs: &[Run],
     share: usize,
-    words: usize,
+    sync: bool,
 ) -> Result<(), DiskError> {
+    let words = runs[0].width().words();
     let scans = runs.iter().map(|run| Scan::new(run, budget, share)).collect::<Result<Vec<_>, _>>()?;
     let mut merge = Merge::new(budget, words, scans, (share / (words * 8)).clamp(1, 4096))?;
     write_all(&mut merge, &mut writer)?;
-    writer.finish(true)?;
+    writer.finish(sync)?;
     Ok(())
 }

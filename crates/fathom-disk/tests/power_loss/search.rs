@@ -8,7 +8,7 @@ use fathom_disk::budget::Budget;
 use fathom_disk::codec::Codec;
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
-use fathom_disk::manifest::RunDirectory;
+use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Scan, Tag};
 use fathom_disk::set::{KeyStream, Tiers, write_all};
 use fathom_disk::storage::{Fault, FaultyStorage, Volume};
@@ -73,14 +73,20 @@ fn search(volume: &Volume, seed: u64, acknowledged: &mut u64) -> Result<(), Disk
         add_layer(volume, &budget, &config, &mut tiers, &candidates(seed, round), &name())?;
         round += 1;
         while let Some(level) = tiers.due() {
-            tiers.merge_level(volume, &budget, level, &name(), &config, 8192)?;
+            tiers.merge_level(volume, &budget, level, &name(), &config, 8192, true)?;
         }
         if round % 5 == 0 {
             recompress_oldest(volume, &budget, &mut tiers, &name())?;
         }
         if round % 2 == 0 || round == ROUNDS {
-            let files: Vec<_> =
-                tiers.runs().map(|(level, run)| (run.name().to_owned(), vec![level as u8])).collect();
+            let files: Vec<_> = tiers
+                .runs()
+                .map(|(level, run)| Named {
+                    name: run.name().to_owned(),
+                    grows: false,
+                    note: vec![level as u8],
+                })
+                .collect();
             directory.commit(&round.to_le_bytes(), &files)?;
             *acknowledged = round;
             // Runs merged away before they were ever committed are garbage of ours.

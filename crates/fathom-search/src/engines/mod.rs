@@ -5,3 +5,4 @@ pub mod ndfs;
 pub mod positions;
 pub mod ram;
 mod routes;
+pub mod tier;

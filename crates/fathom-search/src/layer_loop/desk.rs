@@ -52,9 +52,11 @@ impl Desk {
         let labels = settings.conditions.iter().any(|condition| condition.reads_labels());
         let columns = Columns { labels, actions: settings.coverage, ..Columns::NONE };
         let Tuning { batch_records_max, steps_per_source, .. } = settings.tuning;
-        let each = shape.words() * 8 + steps_per_source * Steps::bytes_for(shape.words(), columns, 1);
-        let batch_records = (budget.free() / (16 * threads) / each).clamp(1, batch_records_max);
-        let capacity = batch_records * steps_per_source;
+        let share = budget.free() / (16 * threads);
+        let step = Steps::bytes_for(shape.words(), columns, 1);
+        let each = shape.words() * 8 + steps_per_source * step;
+        let batch_records = (share / each).clamp(1, batch_records_max);
+        let capacity = (batch_records * steps_per_source).min((share / step).max(1));
         let bytes = batch_records * shape.words() * 8 + Steps::bytes_for(shape.words(), columns, capacity);
         let charge = budget.charge("expansion", bytes)?;
         let steps = Steps::new(shape, columns, capacity);

@@ -393,9 +393,9 @@ impl<'a, W: Send> Search<'a, W> {
         policy: &mut P,
         ending: Result<Ending, SearchError>,
     ) -> Result<Outcome, SearchError> {
-        let ending = match ending {
-            Err(SearchError::Budget(_)) => Ending::Budget,
-            other => other?,
+        let (ending, refusal) = match ending {
+            Err(SearchError::Budget(refusal)) => (Ending::Budget, Some(refusal)),
+            other => (other?, None),
         };
         let boundary = self.boundary();
         match ending {
@@ -409,6 +409,7 @@ impl<'a, W: Send> Search<'a, W> {
         let tally = self.done;
         Ok(Outcome {
             ending,
+            refusal,
             layers: self.layers,
             expanded: tally.expanded,
             transitions: tally.transitions,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fathom_disk::budget::BudgetError;
 use fathom_model::record::Checksum;
 use fathom_model::steps::Labels;
 
@@ -13,6 +14,8 @@ use crate::watch::Findings;
 pub struct Outcome {
     /// Why it ended.
     pub ending: Ending,
+    /// Who asked the budget for what, if that is why.
+    pub refusal: Option<BudgetError>,
     /// The size of each layer. Those expanded, and the one behind them if it is known.
     pub layers: LayerSizes,
     /// States that were expanded.

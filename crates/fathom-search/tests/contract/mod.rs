@@ -2,6 +2,7 @@
 
 use fathom_disk::budget::Budget;
 use fathom_model::shape::Shape;
+use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::layer_loop::{Ending, LayerPolicy, Outcome, Settings, Tuning, Unobserved, run};
 use fathom_search::trace::path_to;
@@ -31,15 +32,28 @@ pub(crate) fn check_against_judge<P: LayerPolicy>(
         coverage: true,
         tuning,
     };
+    // A budget is for what an engine keeps; the steps of one state must fit besides, whatever it is. Buffers double.
+    let columns = Columns { labels: true, actions: true, ..Columns::NONE };
+    // Two scans and a writer with pages of four keys hold a few dozen keys: wide records (128 bits and more) need more than the least budget.
+    let budget_bytes = budget_bytes.max(128 * shape.words() * 8);
+    let steps_bytes = threads * Steps::bytes_for(shape.words(), columns, 3 * widest(judge));
     let search = |settings: &Settings| {
-        let budget = Budget::new(budget_bytes);
+        let budget = Budget::new(budget_bytes + steps_bytes);
+        let steps = budget.charge("steps of one state", steps_bytes).expect("the budget has room for it");
         let mut policy = make(shape, &budget, threads);
+        drop(steps);
         let outcome = run(system, &mut policy, &budget, settings, &Unobserved).expect("the budget suffices");
         (outcome, policy, budget)
     };
 
     let (outcome, policy, budget) = search(&settings(false, None));
-    assert_eq!(outcome.ending, Ending::Complete);
+    assert_eq!(
+        outcome.ending,
+        Ending::Complete,
+        "{budget_bytes} bytes, {threads} threads: {:?} {:#?}",
+        outcome.refusal,
+        budget.owners()
+    );
     compare_counts(&outcome, judge);
     for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
         let expected = expected_finding(*condition, judge);
@@ -76,6 +90,15 @@ pub(crate) fn check_against_judge<P: LayerPolicy>(
     } else {
         compare_counts(&outcome, judge);
     }
+}
+
+/// The most steps of a state, or of all starts together.
+fn widest(judge: &Explored) -> usize {
+    let steps = judge.states.iter().map(|state| state.steps.len() + state.faults.len());
+    steps
+        .chain([judge.layers.first().copied().unwrap_or(0) * 2 + judge.start_faults.len()])
+        .max()
+        .unwrap_or(0)
 }
 
 fn compare_counts(outcome: &Outcome, judge: &Explored) {

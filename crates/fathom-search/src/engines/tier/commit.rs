@@ -1,0 +1,189 @@
+//! How is a boundary made to last, and taken up again?
+//!
+//! The cursor in the manifest, all numbers 8 bytes:
+//!
+//! ```text
+//! version | shards | bytes of a log block | mark of the log (6) | layers | length of the log's name, name | boundary of the layer loop
+//! ```
+//! Files: the runs, each with shard and level in its note, and the log, which may grow until the next commit. The filter is built again from the runs; the
+//! window is not: it holds candidates that die with the process.
+
+use std::time::{Duration, Instant};
+
+use fathom_disk::error::DiskError;
+use fathom_disk::log::Mark;
+use fathom_disk::manifest::{Manifest, Named, RunDirectory};
+use fathom_disk::storage::{FileKind, Phase};
+
+use super::known::{Known, Tools};
+use super::layer_store::LayerStore;
+use super::place::Place;
+use super::shares::Shares;
+use super::{Options, Tier, lock};
+use crate::bytes::{Reader, put_u64};
+use crate::error::SearchError;
+
+const VERSION: u64 = 1;
+/// Commits take at most this part of the time.
+const COMMIT_SHARE: u32 = 20;
+
+/// When is the next commit due?
+#[derive(Debug)]
+pub(super) struct Clock {
+    every: Duration,
+    last: Instant,
+    /// What the last commit took.
+    took: Duration,
+}
+
+/// What a commit says beside its files.
+#[derive(Debug)]
+struct Cursor {
+    shards: usize,
+    log_block_bytes: usize,
+    mark: Mark,
+    layers: u64,
+    log_name: String,
+    boundary: Vec<u8>,
+}
+
+impl Clock {
+    pub(super) fn new(every: Duration) -> Clock {
+        Clock { every, last: Instant::now(), took: Duration::ZERO }
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.last.elapsed() >= self.every.max(self.took * COMMIT_SHARE)
+    }
+
+    fn committed(&mut self, took: Duration) {
+        (self.last, self.took) = (Instant::now(), took);
+    }
+}
+
+impl Tier {
+    /// Makes everything up to the last closed layer last. What is in memory goes to disk first.
+    pub(super) fn commit(&mut self, boundary: &[u8]) -> Result<(), SearchError> {
+        let _phase = Phase::enter("commit");
+        let began = Instant::now();
+        self.flush_tables()?;
+        self.remove_retired()?;
+        let mut files = Vec::new();
+        for (number, shard) in self.shards.iter().enumerate() {
+            for (level, run) in lock(shard).runs.runs() {
+                let name = run.name().to_owned();
+                if self.directory.committed().is_none_or(|manifest| !manifest.names(&name)) {
+                    let file = self.place.volume.open(&name, FileKind::RUN).map_err(DiskError::from)?;
+                    file.sync().map_err(DiskError::from)?;
+                }
+                let mut note = (number as u32).to_le_bytes().to_vec();
+                note.extend_from_slice(&(level as u32).to_le_bytes());
+                files.push(Named { name, grows: false, note });
+            }
+        }
+        let cursor = {
+            let store = &mut lock(&self.layers).store;
+            let mark = store.mark()?;
+            let logs =
+                store.file_names().map(|name| Named { name: name.to_owned(), grows: true, note: Vec::new() });
+            files.extend(logs);
+            Cursor {
+                shards: self.shares.shards,
+                log_block_bytes: self.shares.log_block_bytes,
+                mark,
+                layers: store.layer_count(),
+                log_name: store.name().to_owned(),
+                boundary: boundary.to_vec(),
+            }
+        };
+        self.directory.commit(&cursor.to_bytes(), &files)?;
+        self.clock.committed(began.elapsed());
+        Ok(())
+    }
+
+    fn flush_tables(&mut self) -> Result<(), SearchError> {
+        if self.tools.is_empty() {
+            self.tools.push(Tools::new(&self.place, &self.shares)?);
+        }
+        let tools = &mut self.tools[0];
+        for shard in &self.shards {
+            lock(shard).flush(&self.place, tools)?;
+        }
+        if self.place.budget.limit() < super::TINY_BYTES {
+            self.tools.clear();
+        }
+        Ok(())
+    }
+}
+
+/// Takes up what a manifest says.
+pub(super) fn take_up(
+    place: Place,
+    directory: RunDirectory,
+    shares: Shares,
+    options: Options,
+    manifest: &Manifest,
+) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
+    let cursor = Cursor::parse(&manifest.cursor).ok_or(SearchError::Boundary)?;
+    let shares = Shares {
+        shards: cursor.shards,
+        closers: shares.closers.min(cursor.shards),
+        log_block_bytes: cursor.log_block_bytes,
+        ..shares
+    };
+    let mut shards =
+        (0..shares.shards).map(|_| Known::new(&place, &shares)).collect::<Result<Vec<_>, DiskError>>()?;
+    for file in manifest.files.iter().filter(|file| !file.grows) {
+        let note: [u8; 8] = file.note[..].try_into().map_err(|_| SearchError::Boundary)?;
+        let [shard, level] = [&note[..4], &note[4..]]
+            .map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize);
+        let known = shards.get_mut(shard).filter(|_| level < 64).ok_or(SearchError::Boundary)?;
+        known.take_up(&place, level, place.open_run(&file.name)?)?;
+    }
+    for known in &mut shards {
+        known.restore_filter(&place)?;
+    }
+    let Place { volume, budget, .. } = &place;
+    let store = LayerStore::resume(volume, &cursor.log_name, cursor.log_block_bytes, cursor.mark, budget)?;
+    if store.layer_count() != cursor.layers {
+        return Err(SearchError::Boundary);
+    }
+    let tier = Tier::assemble(place, directory, shares, options, store, shards)?;
+    if cursor.layers > 0 {
+        let layers = &mut *lock(&tier.layers);
+        layers.cursor.open(&layers.store, cursor.layers - 1)?;
+    }
+    Ok((tier, Some(cursor.boundary)))
+}
+
+impl Cursor {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in [VERSION, self.shards as u64, self.log_block_bytes as u64] {
+            put_u64(&mut bytes, number);
+        }
+        self.mark.0.iter().for_each(|number| put_u64(&mut bytes, *number));
+        put_u64(&mut bytes, self.layers);
+        put_u64(&mut bytes, self.log_name.len() as u64);
+        bytes.extend_from_slice(self.log_name.as_bytes());
+        bytes.extend_from_slice(&self.boundary);
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Cursor> {
+        let mut rest = Reader(bytes);
+        if rest.u64()? != VERSION {
+            return None;
+        }
+        let shards = usize::try_from(rest.u64()?).ok().filter(|shards| (1..=1 << 16).contains(shards))?;
+        let log_block_bytes = usize::try_from(rest.u64()?).ok().filter(|bytes| *bytes <= 1 << 24)?;
+        let mut mark = Mark::default();
+        for number in &mut mark.0 {
+            *number = rest.u64()?;
+        }
+        let layers = rest.u64()?;
+        let length = usize::try_from(rest.u64()?).ok()?;
+        let log_name = String::from_utf8(rest.take(length)?.to_vec()).ok()?;
+        Some(Cursor { shards, log_block_bytes, mark, layers, log_name, boundary: rest.0.to_vec() })
+    }
+}

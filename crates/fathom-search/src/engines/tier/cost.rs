@@ -1,0 +1,35 @@
+//! Where does the time of closing layers go?
+
+use std::time::Duration;
+
+/// Time by phase, over all threads, and what look-ups were for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// Sorting and merging candidates, and everything else that is not below.
+    pub sort: Duration,
+    /// Asking the table of small layers and the filter; making filters larger.
+    pub filter: Duration,
+    /// Looking keys up in runs.
+    pub look_up: Duration,
+    /// Writing layers and runs.
+    pub write: Duration,
+    /// Merging runs.
+    pub merge: Duration,
+    /// Keys that the filter did not deny.
+    pub asked: u64,
+    /// Keys among them that were found.
+    pub hits: u64,
+}
+
+impl Cost {
+    /// Adds what another thread has spent.
+    pub(super) fn add(&mut self, other: Cost) {
+        self.sort += other.sort;
+        self.filter += other.filter;
+        self.look_up += other.look_up;
+        self.write += other.write;
+        self.merge += other.merge;
+        self.asked += other.asked;
+        self.hits += other.hits;
+    }
+}

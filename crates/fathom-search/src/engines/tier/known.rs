@@ -1,0 +1,406 @@
+//! Which states of a shard are known?
+//!
+//! ```text
+//! sorted candidates --> table of small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
+//! ```
+//! A known state is in the table or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk. The
+//! table takes layers too small to be worth a run; when it is full it becomes one.
+//!
+//! Memory: filter, table, fences and roots of the runs, as [`Shares`] says. I/O of a subtraction: the blocks that can hold a key the filter does not deny.
+
+use std::time::Instant;
+
+use fathom_disk::budget::ChargedVec;
+use fathom_disk::error::DiskError;
+use fathom_disk::filter::Bloom;
+use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Scan};
+use fathom_disk::set::{Difference, KeyStream, Tiers, sort_unique};
+use fathom_disk::table::Table;
+
+use super::cost::Cost;
+use super::layer_store::BlockEncoder;
+use super::place::Place;
+use super::shares::Shares;
+
+/// The known states of a shard.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) runs: Tiers,
+    filter: Bloom,
+    table: Option<Table>,
+    fence_bytes: usize,
+    shares: Shares,
+    config: RunConfig,
+}
+
+/// What a thread that closes shards works with.
+#[derive(Debug)]
+pub(super) struct Tools {
+    pub(super) prober: Prober,
+    pub(super) encoder: BlockEncoder,
+    pub(super) cost: Cost,
+    /// Keys looked at in one go.
+    piece_keys: usize,
+    found: ChargedVec<bool>,
+    chosen: Vec<u32>,
+    open: ChargedVec<u64>,
+    answers: ChargedVec<bool>,
+    fresh: ChargedVec<u64>,
+    _charge: fathom_disk::budget::Charge,
+}
+
+/// Takes new keys as part of the layer, in ascending pieces.
+pub(super) type Keep<'a> = dyn FnMut(&mut BlockEncoder, &[u64]) -> Result<(), DiskError> + 'a;
+
+/// Where the new states of a layer go.
+#[derive(Debug)]
+enum Sink {
+    Table,
+    Run(Box<RunWriter>, String),
+}
+
+/// Bits of filter per key, as long as there is room for more.
+const FILTER_BITS: usize = 10;
+/// By how much a filter grows.
+const FILTER_GROWTH: usize = 4;
+/// Bits per key that the number of probes of a full-grown filter suits.
+const FILTER_BITS_LAST: u64 = 7;
+const FILTER_BYTES_MIN: usize = 16 << 10;
+
+impl Tools {
+    pub(super) fn new(place: &Place, shares: &Shares) -> Result<Tools, DiskError> {
+        let (budget, words) = (&place.budget, place.width.words());
+        let bytes = shares.close_bytes;
+        // A key in a piece: a mark, a number, the key as open and as fresh, an answer.
+        let each = 1 + 4 + 2 * words * 8 + 1;
+        let piece_keys = (bytes / 4 / each).clamp(1, 1 << 16);
+        Ok(Tools {
+            prober: Prober::new(budget, place.width, ProbeConfig::within(bytes / 4))?,
+            encoder: BlockEncoder::new(budget, place.width, shares.log_block_keys)?,
+            cost: Cost::default(),
+            piece_keys,
+            found: ChargedVec::with_capacity(budget, "closing", piece_keys)?,
+            _charge: budget.charge("closing", piece_keys * 4)?,
+            chosen: Vec::with_capacity(piece_keys),
+            open: ChargedVec::with_capacity(budget, "closing", piece_keys * words)?,
+            answers: ChargedVec::with_capacity(budget, "closing", piece_keys)?,
+            fresh: ChargedVec::with_capacity(budget, "closing", piece_keys * words)?,
+        })
+    }
+}
+
+impl Known {
+    pub(super) fn new(place: &Place, shares: &Shares) -> Result<Known, DiskError> {
+        Ok(Known {
+            runs: Tiers::new(shares.fan),
+            filter: Bloom::new(0, 0, &place.budget)?,
+            table: None,
+            fence_bytes: 0,
+            shares: *shares,
+            config: RunConfig::within(place.width, place.tag, shares.close_bytes / 4),
+        })
+    }
+
+    /// Takes up runs that were committed.
+    pub(super) fn take_up(&mut self, place: &Place, level: usize, run: Run) -> Result<(), DiskError> {
+        self.insert_run(place, level, run)
+    }
+
+    /// Makes known what is new in an ascending stream, and hands it to `keep`, piece by piece. `small` says that the stream is short enough for the table.
+    pub(super) fn absorb(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        stream: &mut dyn KeyStream,
+        small: bool,
+        scan: bool,
+        keep: &mut Keep<'_>,
+    ) -> Result<u64, DiskError> {
+        let words = place.width.words();
+        let mut sink = None;
+        let mut states = 0;
+        if scan {
+            self.flush(place, tools)?;
+            let known = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
+            let outcome = {
+                let older = known.scan(&place.budget, words, self.shares.close_bytes / 4)?;
+                let mut fresh = Difference::new(&place.budget, stream, older)?;
+                self.take_all(place, tools, &mut fresh, &mut sink, keep)
+            };
+            self.runs = known;
+            states += outcome?;
+        } else {
+            while stream.advance()? {
+                for piece in stream.keys().chunks(tools.piece_keys * words) {
+                    let count = self.subtract(place, tools, piece)?;
+                    if count == 0 {
+                        continue;
+                    }
+                    let fresh = std::mem::replace(
+                        &mut tools.fresh,
+                        ChargedVec::with_capacity(&place.budget, "closing", 0)?,
+                    );
+                    let outcome = self.add(place, tools, &fresh, small, &mut sink, keep);
+                    tools.fresh = fresh;
+                    outcome?;
+                    states += count as u64;
+                }
+            }
+        }
+        self.finish(place, tools, sink)?;
+        Ok(states)
+    }
+
+    /// Everything in a stream of new keys.
+    fn take_all(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        fresh: &mut dyn KeyStream,
+        sink: &mut Option<Sink>,
+        keep: &mut Keep<'_>,
+    ) -> Result<u64, DiskError> {
+        let mut states = 0;
+        while fresh.advance()? {
+            self.add(place, tools, fresh.keys(), false, sink, keep)?;
+            states += (fresh.keys().len() / place.width.words()) as u64;
+        }
+        Ok(states)
+    }
+
+    /// Leaves those of the ascending keys that are new in `tools.fresh`; says how many.
+    fn subtract(&self, place: &Place, tools: &mut Tools, keys: &[u64]) -> Result<usize, DiskError> {
+        let words = place.width.words();
+        let began = Instant::now();
+        let Tools { prober, found, chosen, open, answers, fresh, cost, .. } = tools;
+        found.clear();
+        found.resize(keys.len() / words, false)?;
+        if let Some(table) = &self.table {
+            chosen.clear();
+            table.contains_batch(keys, chosen);
+            chosen.iter().for_each(|index| found[*index as usize] = true);
+        }
+        chosen.clear();
+        self.filter.query_batch(keys, words, chosen);
+        chosen.retain(|index| !found[*index as usize]);
+        open.clear();
+        for &index in &*chosen {
+            open.extend(&keys[index as usize * words..][..words])?;
+        }
+        cost.filter += began.elapsed();
+        cost.asked += chosen.len() as u64;
+        if !chosen.is_empty() && self.runs.runs().next().is_some() {
+            let began = Instant::now();
+            answers.clear();
+            answers.resize(chosen.len(), false)?;
+            self.runs.look_up(prober, open, answers)?;
+            for (&index, &answer) in chosen.iter().zip(&**answers) {
+                found[index as usize] = answer;
+                cost.hits += u64::from(answer);
+            }
+            cost.look_up += began.elapsed();
+        }
+        fresh.clear();
+        for (key, found) in keys.chunks_exact(words).zip(&**found) {
+            if !found {
+                fresh.extend(key)?;
+            }
+        }
+        Ok(fresh.len() / words)
+    }
+
+    /// Makes new keys known.
+    fn add(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        fresh: &[u64],
+        small: bool,
+        sink: &mut Option<Sink>,
+        keep: &mut Keep<'_>,
+    ) -> Result<(), DiskError> {
+        let began = Instant::now();
+        keep(&mut tools.encoder, fresh)?;
+        if sink.is_none() {
+            *sink = Some(self.sink(place, small)?);
+        }
+        match sink {
+            Some(Sink::Run(writer, _)) => {
+                writer.push(fresh)?;
+                self.filter.insert_batch(fresh, place.width.words());
+            }
+            _ => self.insert_into_table(place, tools, fresh)?,
+        }
+        tools.cost.write += began.elapsed();
+        Ok(())
+    }
+
+    fn sink(&self, place: &Place, small: bool) -> Result<Sink, DiskError> {
+        if small && self.shares.table_bytes > 0 {
+            return Ok(Sink::Table);
+        }
+        let name = place.fresh_name("run");
+        let writer = RunWriter::new(&place.volume, &place.budget, &name, &self.config)?;
+        Ok(Sink::Run(Box::new(writer), name))
+    }
+
+    fn insert_into_table(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        fresh: &[u64],
+    ) -> Result<(), DiskError> {
+        let table = match &mut self.table {
+            Some(table) => table,
+            None => self.table.insert(Table::whole(place.width.bits(), &place.budget)?),
+        };
+        tools.chosen.clear();
+        table.insert_batch(fresh, &mut tools.chosen).map_err(|full| full.reason)?;
+        assert_eq!(tools.chosen.len() * place.width.words(), fresh.len(), "only new keys are added");
+        Ok(())
+    }
+
+    /// Closes the run that was written, if one was; merges what is due.
+    fn finish(&mut self, place: &Place, tools: &mut Tools, sink: Option<Sink>) -> Result<(), DiskError> {
+        let began = Instant::now();
+        if let Some(Sink::Run(writer, name)) = sink {
+            let count = writer.finish(false)?.keys;
+            let run = place.open_run(&name)?;
+            self.insert_run(place, level_of(count, self.shares.fan), run)?;
+        }
+        if self.table.as_ref().is_some_and(|table| table.bytes() > self.shares.table_bytes) {
+            self.flush(place, tools)?;
+        }
+        tools.cost.write += began.elapsed();
+        let began = Instant::now();
+        while let Some(level) = self.runs.due() {
+            self.merge(place, Some(level))?;
+        }
+        while self.runs.runs().count() > self.shares.runs_max {
+            self.merge(place, None)?;
+        }
+        tools.cost.merge += began.elapsed();
+        self.grow_filter(place, tools)
+    }
+
+    /// Makes a run of the table of small layers.
+    pub(super) fn flush(&mut self, place: &Place, tools: &mut Tools) -> Result<(), DiskError> {
+        let Some(table) = self.table.take() else { return Ok(()) };
+        let words = place.width.words();
+        let mut keys = ChargedVec::with_capacity(&place.budget, "small layers", 0)?;
+        keys.reserve(table.len() * words)?;
+        let mut outcome = Ok(());
+        table.for_each(|key| {
+            if outcome.is_ok() {
+                outcome = keys.extend(key);
+            }
+        });
+        outcome?;
+        drop(table);
+        sort_unique(&place.budget, words, &mut keys)?;
+        let name = place.fresh_name("run");
+        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, &self.config)?;
+        writer.push(&keys)?;
+        self.filter.insert_batch(&keys, words);
+        let count = writer.finish(false)?.keys;
+        drop(keys);
+        let run = place.open_run(&name)?;
+        self.insert_run(place, level_of(count, self.shares.fan), run)?;
+        self.grow_filter(place, tools)
+    }
+
+    /// Adds a run; its fences stay in memory if there is room for them.
+    fn insert_run(&mut self, place: &Place, level: usize, mut run: Run) -> Result<(), DiskError> {
+        let fences = run.blocks() as usize * (place.width.words() * 8 + 16);
+        if self.fence_bytes + fences <= self.shares.fence_bytes {
+            run.load_fences(&place.budget)?;
+            self.fence_bytes += fences;
+        }
+        self.runs.insert(level, run);
+        Ok(())
+    }
+
+    /// Merges the runs of a level, or the smallest two.
+    fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
+        let name = place.fresh_name("run");
+        let within = self.shares.close_bytes / 4;
+        let (volume, budget, config) = (&place.volume, &place.budget, &self.config);
+        match level {
+            Some(level) => self.runs.merge_level(volume, budget, level, &name, config, within, false)?,
+            None => self.runs.merge_smallest(volume, budget, &name, config, within, false)?,
+        }
+        self.fence_bytes = 0;
+        let mut room = self.shares.fence_bytes;
+        self.runs.load_fences(&place.budget, |run| {
+            let fences = run.blocks() as usize * (place.width.words() * 8 + 16);
+            let fits = fences <= room;
+            if fits {
+                room -= fences;
+            }
+            fits
+        })?;
+        self.fence_bytes = self.shares.fence_bytes - room;
+        Ok(())
+    }
+
+    /// Makes the filter larger while there is room, from the keys of the runs.
+    fn grow_filter(&mut self, place: &Place, tools: &mut Tools) -> Result<(), DiskError> {
+        let keys = self.runs.count() as usize;
+        let wanted = keys * FILTER_BITS / 8;
+        let most = self.shares.filter_bytes;
+        if wanted <= self.filter.bytes() || self.filter.bytes() >= most || most == 0 {
+            return Ok(());
+        }
+        let bytes = (wanted * FILTER_GROWTH).max(FILTER_BYTES_MIN).min(most);
+        if bytes < self.filter.bytes() * 5 / 4 {
+            return Ok(());
+        }
+        let began = Instant::now();
+        self.rebuild_filter(place, bytes)?;
+        tools.cost.filter += began.elapsed();
+        Ok(())
+    }
+
+    /// A filter of about `bytes` with every key of every run.
+    pub(super) fn rebuild_filter(&mut self, place: &Place, bytes: usize) -> Result<(), DiskError> {
+        self.filter = Bloom::new(0, 0, &place.budget)?;
+        let blocks = (bytes / 64).saturating_sub(1);
+        let expected = if bytes >= self.shares.filter_bytes {
+            blocks as u64 * 512 / FILTER_BITS_LAST
+        } else {
+            self.runs.count() * FILTER_GROWTH as u64
+        };
+        let mut filter = Bloom::new(blocks, expected, &place.budget)?;
+        let buffer = self.shares.close_bytes / 4;
+        for (_, run) in self.runs.runs() {
+            let mut scan = Scan::new(run, &place.budget, buffer)?;
+            while scan.advance()? {
+                filter.insert_batch(scan.keys(), place.width.words());
+            }
+        }
+        self.filter = filter;
+        Ok(())
+    }
+
+    /// A filter for what there is: after the runs were taken up.
+    pub(super) fn restore_filter(&mut self, place: &Place) -> Result<(), DiskError> {
+        let wanted = self.runs.count() as usize * FILTER_BITS / 8 * FILTER_GROWTH;
+        let bytes = wanted.max(FILTER_BYTES_MIN).min(self.shares.filter_bytes);
+        self.rebuild_filter(place, bytes)
+    }
+
+    /// Bytes of all runs.
+    pub(super) fn disk_bytes(&self) -> Result<u64, DiskError> {
+        self.runs.runs().map(|(_, run)| run.bytes()).sum()
+    }
+
+    /// Keys known, on disk and in memory.
+    pub(super) fn count(&self) -> u64 {
+        self.runs.count() + self.table.as_ref().map_or(0, |table| table.len() as u64)
+    }
+}
+
+/// The level of a run by its size, so that runs that are merged are alike.
+fn level_of(keys: u64, fan: usize) -> usize {
+    (keys.max(1).ilog2() / fan.max(2).ilog2()) as usize
+}

@@ -1,0 +1,379 @@
+//! Policy of the layer loop: states live on disk in sorted runs; memory holds a filter, a window of recent keys, and buffers.
+//!
+//! External breadth-first search with delayed duplicate detection (Munagala and Ranade 1999; Korf 2004), with what log-structured stores know: disjoint
+//! runs in tiers, a filter without false negatives, fences that name the few blocks worth reading.
+//!
+//! ```text
+//! offer   candidates --> met a moment ago? (window) --> buffer of its shard --> sorted, at times on disk
+//! close   per shard: merged candidates --> known? (table, filter, runs) --> new ones: layer log, and run or table
+//!         runs of one size are merged, eight to one
+//! ```
+//! Invariants, at every boundary: the layers in the log are exactly those of breadth-first search; a state of any layer is in the table of its shard or in exactly one of
+//! its runs; the filter of a shard has every key of its runs; the window has only states that are known or wait as candidates.
+//!
+//! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on. Disk: 1 to 2.5 bytes per state each for runs and layers.
+
+mod candidates;
+mod commit;
+mod cost;
+mod known;
+mod layer_store;
+mod place;
+mod shares;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use fathom_disk::budget::Budget;
+use fathom_disk::error::DiskError;
+use fathom_disk::key::KeyWidth;
+use fathom_disk::manifest::RunDirectory;
+use fathom_disk::run::Tag;
+use fathom_disk::storage::{Phase, Volume};
+use fathom_disk::window::Window;
+use fathom_model::record::{RecordBuffer, Records};
+use fathom_model::shape::Shape;
+
+use crate::error::SearchError;
+use crate::layer_loop::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
+
+pub use candidates::Candidates;
+pub use cost::Cost;
+pub use shares::{Shares, TINY_BYTES};
+
+use candidates::{Collected, with_stream};
+use known::{Known, Tools};
+use layer_store::{LayerCursor, LayerStore};
+use place::Place;
+
+/// The policy.
+#[derive(Debug)]
+pub struct Tier {
+    place: Place,
+    directory: RunDirectory,
+    shares: Shares,
+    options: Options,
+    window: Window,
+    shards: Vec<Mutex<Known>>,
+    layers: Mutex<Layers>,
+    /// Kept from layer to layer, unless the budget is tiny.
+    tools: Vec<Tools>,
+    clock: commit::Clock,
+    cost: Cost,
+    disk_peak: u64,
+}
+
+/// What a caller may choose.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Model, property and options that change meaning.
+    pub tag: Tag,
+    /// How candidates are compared with what is known.
+    pub plan: Plan,
+    /// How long to wait between commits, at least.
+    pub commit_every: Duration,
+    /// Bytes that files may take, if there is a limit.
+    pub disk_limit: Option<u64>,
+    /// Sizes of the parts, in place of those that suit the budget.
+    pub shares: Option<fn(Shares) -> Shares>,
+}
+
+/// How candidates are compared with what is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// What the filter does not deny is looked up.
+    LookUp,
+    /// Everything known is read, for every layer: the classic way.
+    Scan,
+}
+
+/// What files hold and have held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// Bytes of the runs: the closed set.
+    pub closed_set: u64,
+    /// Bytes of the layer log.
+    pub layers: u64,
+    /// The most that all files took at the end of a layer.
+    pub peak: u64,
+}
+
+/// The layers, and how far the current one is handed out.
+#[derive(Debug)]
+struct Layers {
+    store: LayerStore,
+    cursor: LayerCursor,
+}
+
+/// The window grows with the states until it has its share.
+const WINDOW_KEYS_MIN: usize = 1 << 16;
+
+impl Tier {
+    /// Takes up what is committed in the volume, or begins with nothing. With what was committed comes the boundary to go on from.
+    pub fn open(
+        volume: &Volume,
+        budget: &Budget,
+        shape: &Shape,
+        threads: usize,
+        options: Options,
+    ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
+        let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
+        let directory = RunDirectory::open(volume, options.tag)?;
+        let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
+        let place = Place::new(volume, budget, width, options.tag, sequence);
+        // The body takes a sixteenth, and paths a little more.
+        let shares = Shares::of(budget.free() / 8 * 7, threads.max(1), width);
+        let shares = options.shares.map_or(shares, |choose| choose(shares));
+        match directory.committed().cloned() {
+            Some(manifest) => commit::take_up(place, directory, shares, options, &manifest),
+            None => {
+                let name = place.fresh_name("layers");
+                let store = LayerStore::new(volume, &name, shares.log_block_bytes, budget)?;
+                let shards = (0..shares.shards)
+                    .map(|_| Known::new(&place, &shares))
+                    .collect::<Result<Vec<_>, DiskError>>()?;
+                Ok((Tier::assemble(place, directory, shares, options, store, shards)?, None))
+            }
+        }
+    }
+
+    fn assemble(
+        place: Place,
+        directory: RunDirectory,
+        shares: Shares,
+        options: Options,
+        store: LayerStore,
+        shards: Vec<Known>,
+    ) -> Result<Tier, SearchError> {
+        let cursor = LayerCursor::new(&store, place.width, &place.budget)?;
+        let window = Window::new(place.width.bits(), shares.window_keys.min(WINDOW_KEYS_MIN), &place.budget)?;
+        Ok(Tier {
+            window,
+            shards: shards.into_iter().map(Mutex::new).collect(),
+            layers: Mutex::new(Layers { store, cursor }),
+            tools: Vec::new(),
+            clock: commit::Clock::new(options.commit_every),
+            cost: Cost::default(),
+            disk_peak: 0,
+            place,
+            directory,
+            shares,
+            options,
+        })
+    }
+
+    /// Where the time of closing went.
+    pub fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    /// How the memory is shared out.
+    pub fn shares(&self) -> Shares {
+        self.shares
+    }
+
+    /// The volume that the files are on.
+    pub fn volume(&self) -> &Volume {
+        &self.place.volume
+    }
+
+    /// What files hold and have held.
+    pub fn disk_use(&self) -> Result<DiskUse, SearchError> {
+        let layers = self.layers().store.disk_bytes();
+        let closed_set =
+            self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum::<Result<u64, DiskError>>()?;
+        Ok(DiskUse { closed_set, layers, peak: self.disk_peak.max(closed_set + layers) })
+    }
+
+    fn layers(&self) -> MutexGuard<'_, Layers> {
+        lock(&self.layers)
+    }
+
+    /// Closes one shard after another.
+    fn close_alone(&self, workers: &mut [Candidates], tools: &mut Tools) -> Result<u64, SearchError> {
+        let mut states = 0;
+        for (number, mut collected) in by_shard(workers, self.shares.shards).into_iter().enumerate() {
+            states += self.close_shard(number, &mut collected, tools)?;
+        }
+        Ok(states)
+    }
+
+    /// Closes shards on as many threads as there are tools.
+    fn close_together(&self, workers: &mut [Candidates], tools: &mut [Tools]) -> Result<u64, SearchError> {
+        let work: Vec<Mutex<Vec<&mut Collected>>> =
+            by_shard(workers, self.shares.shards).into_iter().map(Mutex::new).collect();
+        let next = AtomicUsize::new(0);
+        let close = |tools: &mut Tools| -> Result<u64, SearchError> {
+            let mut states = 0;
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(collected) = work.get(number) else { return Ok(states) };
+                states += self.close_shard(number, &mut lock(collected), tools)?;
+            }
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = tools.iter_mut().map(|tools| scope.spawn(|| close(tools))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("closing a shard does not panic")).sum()
+        })
+    }
+
+    /// Makes known what is new among the candidates of a shard.
+    fn close_shard(
+        &self,
+        number: usize,
+        collected: &mut [&mut Collected],
+        tools: &mut Tools,
+    ) -> Result<u64, SearchError> {
+        let _phase = Phase::enter("close");
+        let began = Instant::now();
+        let before = tools.cost;
+        let mut known = lock(&self.shards[number]);
+        let small = self.is_small(collected);
+        let scan = self.options.plan == Plan::Scan;
+        let states = with_stream(&self.place, collected, self.shares.close_bytes / 4, |stream| {
+            known.absorb(&self.place, tools, stream, small, scan, &mut |encoder, fresh| {
+                encoder.encode(fresh, |keys, payload| self.layers().store.append(keys, payload))
+            })
+        })?;
+        let spent = tools.cost;
+        let named = (spent.filter - before.filter)
+            + (spent.look_up - before.look_up)
+            + (spent.write - before.write)
+            + (spent.merge - before.merge);
+        tools.cost.sort += began.elapsed().saturating_sub(named);
+        Ok(states)
+    }
+
+    /// Whether so few candidates were collected that the table of small layers should take them.
+    fn is_small(&self, collected: &[&mut Collected]) -> bool {
+        let words = self.place.width.words();
+        let keys: Option<usize> = collected.iter().map(|part| part.in_memory(words)).sum();
+        keys.is_some_and(|keys| keys * (words * 8 + 4) * 2 <= self.shares.table_bytes)
+    }
+
+    /// Removes runs that were merged away, those that a commit names aside: they go with the next one.
+    fn remove_retired(&mut self) -> Result<(), SearchError> {
+        for shard in &self.shards {
+            for name in lock(shard).runs.retired() {
+                let committed = self.directory.committed().is_some_and(|manifest| manifest.names(&name));
+                if !committed {
+                    self.place.volume.remove(&name).map_err(DiskError::from)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn grow_window(&mut self) -> Result<(), SearchError> {
+        let known: u64 = self.shards.iter().map(|shard| lock(shard).count()).sum();
+        let (held, most) = (self.window.capacity(), self.shares.window_keys);
+        if held < most / 2 && known / 4 > held as u64 {
+            let bits = self.place.width.bits();
+            // The old one goes first: there may not be room for both.
+            self.window = Window::new(bits, 0, &self.place.budget)?;
+            self.window = Window::new(bits, (held * 4).min(most), &self.place.budget)?;
+        }
+        Ok(())
+    }
+
+    /// Notes how much the files take, and whether that is too much.
+    fn measure_disk(&mut self, candidates: u64) -> Result<(), SearchError> {
+        let DiskUse { closed_set, layers, .. } = self.disk_use()?;
+        let used = closed_set + layers + candidates;
+        self.disk_peak = self.disk_peak.max(used);
+        match self.options.disk_limit {
+            Some(limit) if used > limit => Err(SearchError::DiskLimit { used, limit }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl LayerPolicy for Tier {
+    type Worker = Candidates;
+
+    fn worker(&self) -> Result<Candidates, SearchError> {
+        Ok(Candidates::new(&self.place, &self.shares)?)
+    }
+
+    fn offer(&self, worker: &mut Candidates, candidates: Records<'_>) -> Result<(), SearchError> {
+        Ok(worker.offer(&self.place, &self.window, candidates)?)
+    }
+
+    fn flush(&self, _worker: &mut Candidates) -> Result<(), SearchError> {
+        Ok(())
+    }
+
+    fn close_layer(&mut self, workers: &mut [Candidates]) -> Result<ClosedLayer, SearchError> {
+        let mut tools = std::mem::take(&mut self.tools);
+        while tools.len() < self.shares.closers {
+            tools.push(Tools::new(&self.place, &self.shares)?);
+        }
+        let spilled: u64 = workers.iter_mut().flat_map(Candidates::shards).map(|part| part.spilled).sum();
+        let small = workers.iter_mut().flat_map(Candidates::shards).all(|part| self.is_small(&[part]));
+        let states = if small || tools.len() == 1 {
+            self.close_alone(workers, &mut tools[0])?
+        } else {
+            self.close_together(workers, &mut tools)?
+        };
+        for tools in &mut tools {
+            self.cost.add(std::mem::take(&mut tools.cost));
+        }
+        if self.place.budget.limit() >= TINY_BYTES {
+            self.tools = tools;
+        }
+        if states > 0 {
+            let Layers { store, cursor } = &mut *self.layers();
+            assert_eq!(store.close()?, states, "the layer has what was found new");
+            cursor.open(store, store.layer_count() - 1)?;
+        }
+        self.remove_retired()?;
+        self.measure_disk(spilled)?;
+        self.grow_window()?;
+        Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
+    }
+
+    fn next_batch(
+        &self,
+        _worker: &mut Candidates,
+        records: usize,
+        batch: &mut RecordBuffer,
+    ) -> Result<(), SearchError> {
+        batch.clear();
+        let Layers { store, cursor } = &mut *self.layers();
+        Ok(cursor.take(store, records, batch)?)
+    }
+
+    fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
+        if moment != Moment::Passing || self.clock.is_due() {
+            self.commit(&boundary())?;
+        }
+        Ok(())
+    }
+
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
+        let layers = self.layers();
+        let mut cursor = LayerCursor::new(&layers.store, self.place.width, &self.place.budget)?;
+        cursor.open(&layers.store, layer)?;
+        while let Some(records) = cursor.next_keys(&layers.store)? {
+            visit(records);
+        }
+        Ok(true)
+    }
+}
+
+/// What all threads have collected, shard by shard.
+fn by_shard(workers: &mut [Candidates], shards: usize) -> Vec<Vec<&mut Collected>> {
+    let mut collected: Vec<Vec<&mut Collected>> = (0..shards).map(|_| Vec::new()).collect();
+    for worker in workers {
+        for (parts, part) in collected.iter_mut().zip(worker.shards()) {
+            parts.push(part);
+        }
+    }
+    collected
+}
+
+/// A lock that a panic elsewhere does not poison: what it guards is consistent between calls, or the search has failed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,37 @@
+//! Where do files go, what are they called, and whose memory do they take?
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fathom_disk::budget::Budget;
+use fathom_disk::error::DiskError;
+use fathom_disk::key::KeyWidth;
+use fathom_disk::run::{Run, Tag};
+use fathom_disk::storage::Volume;
+
+/// What every part of the engine needs to write and read.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) volume: Volume,
+    pub(super) budget: Budget,
+    pub(super) width: KeyWidth,
+    pub(super) tag: Tag,
+    /// The commit that the run was taken up from: with the number it makes names that are never used twice.
+    sequence: u64,
+    next: AtomicU64,
+}
+
+impl Place {
+    pub(super) fn new(volume: &Volume, budget: &Budget, width: KeyWidth, tag: Tag, sequence: u64) -> Place {
+        let (volume, budget) = (volume.clone(), budget.clone());
+        Place { volume, budget, width, tag, sequence, next: AtomicU64::new(0) }
+    }
+
+    /// A name that no file has or had.
+    pub(super) fn fresh_name(&self, kind: &str) -> String {
+        format!("{kind}-{}-{}", self.sequence, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(super) fn open_run(&self, name: &str) -> Result<Run, DiskError> {
+        Run::open(&self.volume, &self.budget, name, self.width, self.tag)
+    }
+}
