@@ -4,19 +4,22 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Switch;
 use fathom_model::expression::Domain;
-use fathom_model::program::{Assignment, Statement, VariableId};
+use fathom_model::program::{Action, Assignment, VariableId};
 
 use super::condition::Test;
 use super::emitter::{Cursors, Emitter, Form, Operand, Trap};
 use super::runtime;
+use super::statement::is_straight;
 
 /// Up to how many ranges of locations are told apart by comparisons: a jump through a table waits for the table, and its target is known late.
 const TREE_MAX: usize = 8;
 
 /// Where a value goes.
-enum Store {
+#[derive(Clone, Copy)]
+pub(super) enum Store {
     Place(VariableId, u32),
     Element { variable: VariableId, index: Value, checked: bool },
+    Temporary { variable: VariableId, index: Operand, checked: bool },
 }
 
 impl Emitter<'_, '_> {
@@ -74,7 +77,8 @@ impl Emitter<'_, '_> {
     }
 
     /// Compiles one action, whose owner is where it has to be and of whose tests these are left.
-    pub(super) fn action(&mut self, number: u32, tests: &[Test<'_>], full: Block) {
+    pub(super) fn action(&mut self, action_number: u32, tests: &[Test<'_>], full: Block) {
+        let number = action_number;
         let program = self.program;
         let action = &program.actions[number as usize];
         let facts = self.fact_count();
@@ -82,34 +86,35 @@ impl Emitter<'_, '_> {
         let failing = self.builder.create_block();
         self.builder.set_cold_block(failing);
         let site = self.builder.append_block_param(failing, types::I32);
-        self.trap = Trap::Action { number, block: failing };
+        self.trap = Trap::Action { block: failing };
+        self.discard = Some(next);
+        self.bind(action);
         self.view.reset();
         self.require(tests, next);
-        self.body(&action.command.body);
+        if !is_straight(&action.command) {
+            self.keep_in_memory(&action.command.body);
+        }
+        self.statements(&action.command.body);
+        let number = self.builder.ins().iconst(types::I32, i64::from(number));
         self.step(number, full);
         self.builder.ins().jump(next, &[]);
         self.enter(failing);
-        self.fault(site, next, full);
+        let number = self.builder.ins().iconst(types::I32, i64::from(action_number));
+        self.fault(site, number, next, full);
         self.enter(next);
         self.view.reset();
         self.forget_to(facts);
     }
 
-    fn body(&mut self, statements: &[Statement]) {
-        for statement in statements {
-            match statement {
-                Statement::Move { process, to } => {
-                    let variable = self.program.process(*process).variable;
-                    self.write_place(variable, 0, Operand::constant(i64::from(*to)));
-                }
-                Statement::Assign(assignments) => self.assign(assignments),
-                _ => unreachable!("only plain programs are compiled"),
-            }
+    /// Binds the parameters of an action's command to its arguments.
+    pub(super) fn bind(&mut self, action: &Action) {
+        for (parameter, argument) in action.command.parameters.iter().zip(&action.arguments) {
+            self.bind_constant(*parameter, *argument);
         }
     }
 
     /// Evaluates all assignments in the state as it is, then stores them in order.
-    fn assign(&mut self, assignments: &[Assignment]) {
+    pub(super) fn assign(&mut self, assignments: &[Assignment]) {
         for Assignment { place, value, .. } in assignments {
             self.settle(value);
             place.index.iter().for_each(|index| self.settle(index));
@@ -117,36 +122,49 @@ impl Emitter<'_, '_> {
         let stores: Vec<(Store, Operand)> =
             assignments.iter().map(|assignment| self.evaluate(assignment)).collect();
         for (store, value) in stores {
-            match store {
-                Store::Place(variable, element) => self.write_place(variable, element, value),
-                Store::Element { variable, index, checked } => {
-                    self.write_element(variable, index, checked, value);
-                }
+            self.make_store(store, value);
+        }
+    }
+
+    pub(super) fn make_store(&mut self, store: Store, value: Operand) {
+        match store {
+            Store::Place(variable, element) => self.write_place(variable, element, value),
+            Store::Element { variable, index, checked } => {
+                self.write_element(variable, index, checked, value);
             }
+            Store::Temporary { variable, index, checked } => {
+                self.write_temporary(variable, index, checked, value);
+            }
+        }
+    }
+
+    /// How an element is stored to at an index that was checked or not.
+    pub(super) fn store_to(&mut self, variable: VariableId, index: Operand, checked: bool) -> Store {
+        match index.form {
+            _ if self.is_temporary(variable) => Store::Temporary { variable, index, checked },
+            Form::Constant(element) => Store::Place(variable, element as u32),
+            _ => Store::Element { variable, index: self.wide(index), checked },
         }
     }
 
     fn evaluate(&mut self, assignment: &Assignment) -> (Store, Operand) {
         let Assignment { place, value, span } = assignment;
         let variable = place.variable;
-        let store = match &place.index {
-            None => Store::Place(variable, 0),
+        let (index, checked) = match &place.index {
+            None => (Operand::constant(0), true),
             Some(index) => {
                 let index = self.value(index);
-                let (index, checked) = self.index(variable, index, place.span);
-                match index.form {
-                    Form::Constant(element) => Store::Place(variable, element as u32),
-                    _ => Store::Element { variable, index: self.wide(index), checked },
-                }
+                self.index(variable, index, place.span)
             }
         };
+        let store = self.store_to(variable, index, checked);
         let value = self.value(value);
         let value = self.convert(self.program.variable(variable).domain, value, *span);
         (store, value)
     }
 
     /// Makes the step that the body leads to.
-    fn step(&mut self, number: u32, full: Block) {
+    fn step(&mut self, number: Value, full: Block) {
         let Cursors { context, target, action } =
             self.cursors.expect("steps are made where there are cursors");
         let (constant, other) = (self.regions.constant, self.regions.other);
@@ -160,15 +178,14 @@ impl Emitter<'_, '_> {
         let next = self.builder.ins().iadd_imm_s(place, 8 * self.layout.words() as i64);
         self.builder.def_var(target, next);
         let place = self.builder.use_var(action);
-        let number = self.builder.ins().iconst(types::I32, i64::from(number));
         self.builder.ins().store(other, number, place, 0);
         let stride = self.builder.ins().load(types::I64, constant, context, runtime::ACTION_STRIDE);
         let next = self.builder.ins().iadd(place, stride);
         self.builder.def_var(action, next);
     }
 
-    /// Reports a fault by its site and goes on.
-    fn fault(&mut self, site: Value, next: Block, full: Block) {
+    /// Reports a fault by its site and the number of its action, and goes on.
+    fn fault(&mut self, site: Value, number: Value, next: Block, full: Block) {
         let Cursors { context, .. } = self.cursors.expect("faults are reported where there are cursors");
         // Nothing here is worth a register of the code around it: no load may leave this block.
         let other = self.regions.other;
@@ -182,7 +199,8 @@ impl Emitter<'_, '_> {
         let first = self.builder.ins().load(types::I64, other, context, runtime::FAULTS);
         let offset = self.builder.ins().imul_imm_s(count, runtime::FAULT_BYTES);
         let place = self.builder.ins().iadd(first, offset);
-        self.builder.ins().store(other, site, place, runtime::FAULT_ACTION);
+        self.builder.ins().store(other, number, place, runtime::FAULT_ACTION);
+        self.builder.ins().store(other, site, place, runtime::FAULT_SITE);
         let count = self.builder.ins().iadd_imm_s(count, 1);
         self.builder.ins().store(other, count, context, runtime::FAULT_COUNT);
         self.builder.ins().jump(next, &[]);

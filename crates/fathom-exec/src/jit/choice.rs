@@ -43,6 +43,7 @@ impl<'a> Emitter<'a, '_> {
         let mut tests: Vec<Test<'a>> =
             movers.map(|mover| Test::Equal(place(mover.process), i64::from(mover.from))).collect();
         action.command.guard.iter().for_each(|guard| flatten(guard, &mut tests));
+        self.bind(action);
         let free = self.free_run(&tests);
         Candidate { number, tests, free }
     }
@@ -75,7 +76,8 @@ impl<'a> Emitter<'a, '_> {
         let others = &others[..others.len().min(NEIGHBOURS_MAX)];
         let mut runs: Vec<(usize, Test<'a>)> = Vec::new();
         for test in &first.tests[..first.free] {
-            if self.may_fault(test) {
+            // What asks for a parameter asks something else of each instance.
+            if self.may_fault(test) || self.asks_for_temporaries(test) {
                 continue;
             }
             let has = |other: &&Candidate<'a>| other.tests[..other.free].iter().any(|it| is_same(it, test));
@@ -84,6 +86,26 @@ impl<'a> Emitter<'a, '_> {
         let longest = runs.iter().map(|(run, _)| *run).max().unwrap_or(0);
         let common = runs.into_iter().filter(|(run, _)| *run == longest).map(|(_, test)| test);
         (longest, common.collect())
+    }
+
+    /// Whether a test reads temporaries.
+    fn asks_for_temporaries(&self, test: &Test<'a>) -> bool {
+        match test {
+            Test::Equal(..) => false,
+            Test::True(expression) => self.reads_temporaries(expression),
+        }
+    }
+
+    fn reads_temporaries(&self, expression: &Expression) -> bool {
+        let mut found = match &expression.kind {
+            ExpressionKind::Read(variable) | ExpressionKind::Element(variable, _) => {
+                self.is_temporary(*variable)
+            }
+            ExpressionKind::Compute(_) => true,
+            _ => false,
+        };
+        expression.for_each_operand(&mut |operand| found = found || self.reads_temporaries(operand));
+        found
     }
 
     /// Whether a test may fault if nothing was tested before it.

@@ -224,15 +224,14 @@ impl Emitter<'_, '_> {
     fn equality(&self, expression: &Expression) -> Option<(VariableId, u32, i64)> {
         let is_bit = |variable: VariableId| Interval::of(self.field(variable).domain) == Interval::TRUTH;
         match &expression.kind {
-            ExpressionKind::Binary(BinaryOperator::Equal, left, right) => match (&left.kind, &right.kind) {
-                (_, ExpressionKind::Constant(value)) => {
-                    self.place_of(left).map(|(variable, element)| (variable, element, *value))
-                }
-                (ExpressionKind::Constant(value), _) => {
-                    self.place_of(right).map(|(variable, element)| (variable, element, *value))
-                }
-                _ => None,
-            },
+            ExpressionKind::Binary(BinaryOperator::Equal, left, right) => {
+                let (place, value) = match (self.known_value(left), self.known_value(right)) {
+                    (_, Some(value)) => (left, value),
+                    (Some(value), None) => (right, value),
+                    (None, None) => return None,
+                };
+                self.place_of(place).map(|(variable, element)| (variable, element, value))
+            }
             ExpressionKind::Unary(UnaryOperator::Not, operand) => {
                 self.place_of(operand).map(|(variable, element)| (variable, element, 0))
             }
@@ -258,12 +257,12 @@ impl Emitter<'_, '_> {
                 else {
                     return;
                 };
-                match (&left.kind, &right.kind) {
-                    (_, ExpressionKind::Constant(value)) => self.learn_comparison(left, operator, *value),
-                    (ExpressionKind::Constant(value), _) => {
-                        self.learn_comparison(right, interval::mirrored(operator), *value);
+                match (self.known_value(left), self.known_value(right)) {
+                    (_, Some(value)) => self.learn_comparison(left, operator, value),
+                    (Some(value), None) => {
+                        self.learn_comparison(right, interval::mirrored(operator), value);
                     }
-                    _ => {}
+                    (None, None) => {}
                 }
             }
             _ => {
@@ -278,8 +277,13 @@ impl Emitter<'_, '_> {
         if self.view.touches(variable) {
             return;
         }
+        // It was read without a fault, so it is defined.
+        let declared = self.program.variable(variable);
         let before = self.source_interval(variable, element);
-        if let Some(after) = interval::refined(before, operator, constant)
+        let defined =
+            if declared.optional { before.meet(Interval::of(declared.domain)) } else { Some(before) };
+        let Some(defined) = defined else { return };
+        if let Some(after) = interval::refined(defined, operator, constant)
             && after != before
         {
             self.assume(variable, element, after);

@@ -1,18 +1,20 @@
 //! What does every piece of compiled code share? The function being built, where the source's words are, what is known of its
 //! values, and where a fault goes.
 
+use std::collections::HashMap;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AliasRegion, AliasRegionData, Block, FuncRef, InstBuilder, MemFlagsData, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
-use fathom_model::expression::{Expression, ExpressionKind, FaultKind};
+use fathom_model::expression::{Expression, ExpressionKind, FaultKind, Overflow};
 use fathom_model::layout::{Field, Layout};
 use fathom_model::program::{Program, VariableId};
 use fathom_model::span::Span;
-use fathom_model::steps::Fault;
 
 use super::interval::Interval;
+use super::temporary::Binding;
 use super::view::View;
 
 /// A value of 64 bits on its way, and the interval it lies in.
@@ -46,7 +48,7 @@ pub(super) enum Source {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Trap {
     /// To a block that takes the number of the site.
-    Action { number: u32, block: Block },
+    Action { block: Block },
     /// To a block that takes nothing: labels do not tell which fault.
     Label { block: Block },
 }
@@ -60,6 +62,8 @@ pub(super) struct Regions {
     pub(super) target: MemFlagsData,
     /// Everything else: ends, faults, actions, counters.
     pub(super) other: MemFlagsData,
+    /// Arrays of temporaries.
+    pub(super) stack: MemFlagsData,
 }
 
 /// An element of a variable of the source lies in an interval, on the path that is being compiled.
@@ -77,7 +81,7 @@ pub(super) struct Emitter<'a, 'f> {
     pub(super) builder: FunctionBuilder<'f>,
     pub(super) regions: Regions,
     /// All faults that compiled code may report, by site.
-    pub(super) sites: &'a mut Vec<Fault>,
+    pub(super) sites: &'a mut Vec<Site>,
     /// The helper that wraps a value around a domain whose size is no power of two.
     pub(super) wrap: FuncRef,
     pub(super) source: Source,
@@ -86,7 +90,20 @@ pub(super) struct Emitter<'a, 'f> {
     pub(super) view: View,
     /// Where a body may keep words that it addresses by a computed index: the next target, or a spare record if there is no room for one.
     pub(super) cursors: Option<Cursors>,
+    /// What stands for the temporaries in scope.
+    pub(super) bindings: HashMap<VariableId, Binding>,
+    /// Where the blocks around the statement being compiled end, the innermost last.
+    pub(super) exits: Vec<Block>,
+    /// Where an action goes on that is assumed away.
+    pub(super) discard: Option<Block>,
     facts: Vec<Fact>,
+}
+
+/// How and where something that is compiled may fault.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site {
+    pub(super) kind: FaultKind,
+    pub(super) span: Span,
 }
 
 /// What moves as steps are made.
@@ -111,6 +128,7 @@ impl Regions {
             constant: region(0, "constant").with_readonly().with_can_move(),
             target: region(1, "target"),
             other: region(2, "other"),
+            stack: region(3, "stack"),
         }
     }
 }
@@ -120,7 +138,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         program: &'a Program,
         layout: &'a Layout,
         mut builder: FunctionBuilder<'f>,
-        sites: &'a mut Vec<Fault>,
+        sites: &'a mut Vec<Site>,
         wrap: FuncRef,
         source: Source,
     ) -> Emitter<'a, 'f> {
@@ -139,6 +157,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
             trap,
             view,
             cursors: None,
+            bindings: HashMap::new(),
+            exits: Vec::new(),
+            discard: None,
             facts: Vec::new(),
         }
     }
@@ -186,9 +207,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.builder.ins().brif(condition, good, &[], bad, &[]);
         self.enter(bad);
         match self.trap {
-            Trap::Action { number, block } => {
+            Trap::Action { block } => {
                 let site = self.sites.len() as i64;
-                self.sites.push(Fault { action: number, kind, span });
+                self.sites.push(Site { kind, span });
                 let site = self.builder.ins().iconst(types::I32, site);
                 self.builder.ins().jump(block, &[site.into()]);
             }
@@ -236,14 +257,30 @@ impl<'a, 'f> Emitter<'a, 'f> {
     /// The scalar or element that an expression reads, if that is known when compiling and not out of bounds.
     pub(super) fn place_of(&self, expression: &Expression) -> Option<(VariableId, u32)> {
         match &expression.kind {
-            ExpressionKind::Read(variable) => Some((*variable, 0)),
-            ExpressionKind::Element(variable, index) => match index.kind {
-                ExpressionKind::Constant(index) => {
-                    let index = u32::try_from(index).ok()?;
-                    (index < self.field(*variable).elements).then_some((*variable, index))
-                }
-                _ => None,
-            },
+            ExpressionKind::Read(variable) if !self.is_temporary(*variable) => Some((*variable, 0)),
+            ExpressionKind::Element(variable, index) if !self.is_temporary(*variable) => {
+                let index = u32::try_from(self.known_value(index)?).ok()?;
+                (index < self.field(*variable).elements).then_some((*variable, index))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of an expression that is a constant or a temporary with one value, perhaps plus, minus or times another one, checked or not.
+    pub(super) fn known_value(&self, index: &Expression) -> Option<i64> {
+        match &index.kind {
+            ExpressionKind::Constant(value) => Some(*value),
+            ExpressionKind::Read(variable) if self.is_temporary(*variable) => self
+                .temporary_interval(*variable)
+                .constant()
+                .filter(|_| !self.program.variable(*variable).optional),
+            ExpressionKind::Checked(domain, _, operand) => {
+                self.known_value(operand).filter(|value| domain.contains(*value))
+            }
+            ExpressionKind::Binary(operator, left, right) => {
+                let (left, right) = (self.known_value(left)?, self.known_value(right)?);
+                operator.apply(Overflow::Fault, left, right).ok()
+            }
             _ => None,
         }
     }

@@ -11,21 +11,27 @@ impl Emitter<'_, '_> {
     pub(super) fn estimate(&mut self, expression: &Expression) -> Estimate {
         let overflow = self.program.overflow;
         if let Some((variable, element)) = self.place_of(expression) {
-            return Estimate { interval: self.place_interval(variable, element), faults: false };
+            return self.defined_estimate(variable, self.place_interval(variable, element), false);
         }
         match &expression.kind {
             ExpressionKind::Constant(value) => {
                 Estimate { interval: Interval::exactly(*value), faults: false }
             }
             ExpressionKind::Read(variable) => {
-                Estimate { interval: self.place_interval(*variable, 0), faults: false }
+                self.defined_estimate(*variable, self.temporary_interval(*variable), false)
             }
             ExpressionKind::Element(variable, index) => {
-                let index = self.estimate(index);
-                let field = self.field(*variable);
-                let inside = Interval { low: 0, high: i64::from(field.elements) - 1 };
-                let faults = index.faults || !index.interval.within(inside);
-                Estimate { interval: Interval::of(field.domain), faults }
+                let faults = self.estimate_index(*variable, index);
+                let interval = if self.is_temporary(*variable) {
+                    self.temporary_interval(*variable)
+                } else {
+                    Interval::of(self.field(*variable).domain)
+                };
+                self.defined_estimate(*variable, interval, faults)
+            }
+            ExpressionKind::IsUndefined(place) => {
+                let faults = place.index.as_ref().is_some_and(|it| self.estimate_index(place.variable, it));
+                Estimate { interval: Interval::TRUTH, faults }
             }
             ExpressionKind::Unary(operator, operand) => {
                 let operand = self.estimate(operand);
@@ -56,9 +62,38 @@ impl Emitter<'_, '_> {
                 let result = interval::convert(Overflow::Fault, *domain, operand.interval);
                 Estimate { faults: operand.faults || result.faults, ..result }
             }
-            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => {
-                Estimate { interval: Interval::ALL, faults: true }
+            // Its statements may do anything; what it is worth does not depend on how they came to it.
+            ExpressionKind::Compute(computation) => {
+                let Estimate { interval, .. } = self.estimate_unbound(&computation.value);
+                Estimate { interval, faults: true }
             }
+        }
+    }
+
+    /// An expression over temporaries that are not introduced yet: what they are bound to now, if anything, says nothing.
+    fn estimate_unbound(&mut self, expression: &Expression) -> Estimate {
+        let bindings = std::mem::take(&mut self.bindings);
+        let estimate = self.estimate(expression);
+        self.bindings = bindings;
+        estimate
+    }
+
+    /// Whether an index may fault.
+    fn estimate_index(&mut self, variable: VariableId, index: &Expression) -> bool {
+        let index = self.estimate(index);
+        let inside = Interval { low: 0, high: i64::from(self.program.variable(variable).elements()) - 1 };
+        index.faults || !index.interval.within(inside)
+    }
+
+    /// A place that was read: its values, without the one for being undefined, which faults.
+    fn defined_estimate(&self, variable: VariableId, interval: Interval, faults: bool) -> Estimate {
+        let variable = self.program.variable(variable);
+        match variable.undefined() {
+            Some(undefined) if interval.contains(undefined) => {
+                let domain = Interval::of(variable.domain);
+                Estimate { interval: interval.meet(domain).unwrap_or(domain), faults: true }
+            }
+            _ => Estimate { interval, faults },
         }
     }
 

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use fathom_model::expression::{
     BinaryOperator, Domain, Expression, ExpressionKind, FaultKind, Overflow, UnaryOperator,
 };
-use fathom_model::program::VariableId;
+use fathom_model::program::{Place, VariableId};
 use fathom_model::span::Span;
 
 use super::emitter::{Emitter, Form, Operand};
@@ -22,11 +22,15 @@ impl Emitter<'_, '_> {
     pub(super) fn value(&mut self, expression: &Expression) -> Operand {
         let span = expression.span;
         if let Some((variable, element)) = self.place_of(expression) {
-            return self.read_place(variable, element);
+            let operand = self.read_place(variable, element);
+            return self.defined(variable, operand, span);
         }
         match &expression.kind {
             ExpressionKind::Constant(value) => Operand::constant(*value),
-            ExpressionKind::Read(variable) => self.read_place(*variable, 0),
+            ExpressionKind::Read(variable) => {
+                let operand = self.raw_element(*variable, Operand::constant(0), true);
+                self.defined(*variable, operand, span)
+            }
             ExpressionKind::Element(variable, index) => {
                 let index = self.value(index);
                 self.element(*variable, index, span)
@@ -51,9 +55,8 @@ impl Emitter<'_, '_> {
                 let operand = self.value(operand);
                 self.checked(*domain, *kind, operand, span)
             }
-            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => {
-                unreachable!("only plain programs are compiled")
-            }
+            ExpressionKind::IsUndefined(place) => self.is_undefined(place),
+            ExpressionKind::Compute(computation) => self.compute(computation),
         }
     }
 
@@ -72,7 +75,14 @@ impl Emitter<'_, '_> {
     /// An element at an index, which faults if there is none.
     fn element(&mut self, variable: VariableId, index: Operand, span: Span) -> Operand {
         let (index, checked) = self.index(variable, index, span);
+        let operand = self.raw_element(variable, index, checked);
+        self.defined(variable, operand, span)
+    }
+
+    /// An element as it is, defined or not, at an index that was checked or cannot be wrong.
+    pub(super) fn raw_element(&mut self, variable: VariableId, index: Operand, checked: bool) -> Operand {
         match index.form {
+            _ if self.is_temporary(variable) => self.read_temporary(variable, index, checked),
             Form::Constant(index) => self.read_place(variable, index as u32),
             _ => {
                 let index = self.wide(index);
@@ -81,9 +91,55 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// A value that was read from a variable, which faults if it is undefined.
+    fn defined(&mut self, variable: VariableId, operand: Operand, span: Span) -> Operand {
+        self.defined_by(self.program.variable(variable).undefined(), operand, span)
+    }
+
+    /// A value that faults if it is the one that stands for being undefined.
+    pub(super) fn defined_by(&mut self, undefined: Option<i64>, operand: Operand, span: Span) -> Operand {
+        let Some(undefined) = undefined.filter(|it| operand.interval.contains(*it)) else { return operand };
+        let value = self.wide(operand);
+        let good = self.builder.ins().icmp_imm_s(IntCC::NotEqual, value, undefined);
+        self.fault_unless(good, FaultKind::Undefined, span);
+        // It is the least value there is. If it is the only one, what follows is never reached.
+        let low = operand.interval.low.max(undefined + 1);
+        let interval = Interval { low, high: operand.interval.high.max(low) };
+        Operand { form: Form::Wide(value), interval }
+    }
+
+    fn is_undefined(&mut self, place: &Place) -> Operand {
+        let (index, checked) = match &place.index {
+            None => (Operand::constant(0), true),
+            Some(index) => {
+                let index = self.value(index);
+                self.index(place.variable, index, place.span)
+            }
+        };
+        let operand = self.raw_element(place.variable, index, checked);
+        let undefined = self.program.variable(place.variable).undefined().expect("verified to be optional");
+        match interval::binary(
+            Overflow::Fault,
+            BinaryOperator::Equal,
+            operand.interval,
+            Interval::exactly(undefined),
+        )
+        .interval
+        .constant()
+        {
+            Some(known) => Operand::constant(known),
+            None => self.compare(IntCC::Equal, operand, Operand::constant(undefined)),
+        }
+    }
+
     /// Checks an index unless it cannot be wrong, and says whether it did. A constant index that is given back lies in the array.
     pub(super) fn index(&mut self, variable: VariableId, index: Operand, span: Span) -> (Operand, bool) {
-        let elements = i64::from(self.field(variable).elements);
+        self.checked_index(self.program.variable(variable).elements(), index, span)
+    }
+
+    /// Checks an index against a number of elements, as [`Emitter::index`] does.
+    pub(super) fn checked_index(&mut self, elements: u32, index: Operand, span: Span) -> (Operand, bool) {
+        let elements = i64::from(elements);
         let inside = Interval { low: 0, high: elements - 1 };
         if index.interval.within(inside) {
             return (index, false);

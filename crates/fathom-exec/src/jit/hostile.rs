@@ -69,9 +69,6 @@ fn attack(compiled: &Compiled, random: &mut Random, keep_padding: bool, name: &s
 }
 
 fn attack_program(program: &Program, possible: &dyn Possible, seed: u64, name: &str) {
-    if !program.is_plain() {
-        return;
-    }
     let compiled = Compiled::new(program.clone(), possible).expect("this machine is supported");
     let mut random = Random::new(seed);
     for _ in 0..4 {

@@ -15,10 +15,10 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Linkage, Module};
 use fathom_model::layout::Layout;
 use fathom_model::program::{Program, VariableId};
-use fathom_model::steps::{Fault, Labels};
+use fathom_model::steps::Labels;
 
 use super::Unsupported;
-use super::emitter::{Cursors, Emitter, Source, Trap};
+use super::emitter::{Cursors, Emitter, Site, Source, Trap};
 use super::interval::Interval;
 use super::plan::{Part, Plan};
 use super::runtime;
@@ -31,7 +31,7 @@ pub(super) struct Compiler<'a> {
     /// The helper of [`runtime::wrap`].
     pub(super) wrap: FuncId,
     /// All faults that compiled code may report, by site.
-    pub(super) sites: Vec<Fault>,
+    pub(super) sites: Vec<Site>,
     pub(super) scratch: FunctionBuilderContext,
 }
 

@@ -10,6 +10,8 @@
 //! | `lower` | which functions does a program become? |
 //! | `choice` | in which order are guards tested? |
 //! | `action` | what does an action compile to? |
+//! | `statement` | what do statements compile to that are more than assignments? |
+//! | `temporary` | where are temporaries kept? |
 //! | `condition` | which way does a condition go? |
 //! | `expression` | how is a value computed, and when does that fault? |
 //! | `view` | what are the words of the record that a body leads to? |
@@ -34,6 +36,8 @@ mod lower;
 mod plan;
 mod runtime;
 mod scattered;
+mod statement;
+mod temporary;
 mod view;
 
 use cranelift_codegen::ir::{AbiParam, types};
@@ -42,13 +46,14 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
 use fathom_model::layout::{Layout, Possible};
-use fathom_model::program::{Composition, Program};
+use fathom_model::program::{Composition, Program, Role};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Fault, Labels, Marks, ProcessSet, RawColumns, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 
 use crate::interpreter::Interpreter;
+use emitter::Site;
 use runtime::{Code, Output};
 
 /// A program as machine code: a transition system.
@@ -56,7 +61,7 @@ pub struct Compiled {
     interpreter: Interpreter,
     code: Code,
     /// What compiled code reports when it reports a site.
-    sites: Vec<Fault>,
+    sites: Vec<Site>,
     /// By action: who moves.
     movers: Vec<ProcessSet>,
 }
@@ -136,7 +141,8 @@ impl Compiled {
         let Some(last) = sources.len().checked_sub(1).map(|last| raw.ends[last]) else { return };
         let actions: &[u32] = if noted.is_empty() { raw.actions } else { noted };
         for fault in &mut raw.faults[..last.fault as usize] {
-            *fault = self.sites[fault.action as usize];
+            let Site { kind, span } = self.sites[fault.span.start as usize];
+            *fault = Fault { action: fault.action, kind, span };
         }
         let steps = last.step as usize;
         if !raw.marks.is_empty() {
@@ -193,10 +199,9 @@ impl std::fmt::Debug for Compiled {
     }
 }
 
-fn compile(program: &Program, layout: &Layout) -> Result<(Code, Vec<Fault>), Unsupported> {
-    if !program.is_plain() {
-        let forms = "temporaries, undefined values and statements other than assignments are interpreted";
-        return Err(Unsupported::Program(forms.into()));
+fn compile(program: &Program, layout: &Layout) -> Result<(Code, Vec<Site>), Unsupported> {
+    if stack_elements(program) > STACK_ELEMENTS_MAX {
+        return Err(Unsupported::Program("its temporary arrays are too long for the stack".into()));
     }
     let plan = plan::Plan::new(program, layout.words());
     let mut module = module(plan.optimise)?;
@@ -220,6 +225,14 @@ fn compile(program: &Program, layout: &Layout) -> Result<(Code, Vec<Fault>), Uns
     let sites = compiler.sites;
     let code = Code::finish(module, expand, label, layout.words())?;
     Ok((code, sites))
+}
+
+/// How many elements of temporary arrays there may be: all of them may be on the stack at once.
+const STACK_ELEMENTS_MAX: u64 = 4_096;
+
+fn stack_elements(program: &Program) -> u64 {
+    let arrays = program.variables.iter().filter(|it| it.role == Role::Temporary && it.length.is_some());
+    arrays.map(|array| u64::from(array.elements())).sum()
 }
 
 /// A module for this machine.

@@ -4,9 +4,10 @@
 //! time to compile a function grows faster than its size, so in large programs every process, and in large processes every location and every so
 //! many actions, get functions of their own.
 
-use fathom_model::program::{Action, Program, Statement};
+use fathom_model::program::{Action, Program};
 
 use super::expression::node_count;
+use super::statement;
 
 /// A function holds at most about this weight.
 const FUNCTION_WEIGHT_MAX: usize = 6_000;
@@ -90,13 +91,5 @@ fn lists(actions: Vec<u32>, weights: &[usize]) -> Vec<Vec<u32>> {
 /// About how much code an action becomes.
 fn weight(action: &Action, words: usize) -> usize {
     let guard = action.command.guard.as_ref().map_or(0, node_count);
-    let statement = |statement: &Statement| match statement {
-        Statement::Move { .. } => 1,
-        Statement::Assign(assignments) => assignments
-            .iter()
-            .map(|it| 2 + node_count(&it.value) + it.place.index.as_ref().map_or(0, node_count))
-            .sum(),
-        _ => unreachable!("only plain programs are compiled"),
-    };
-    4 + words + guard + action.command.body.iter().map(statement).sum::<usize>()
+    4 + words + guard + statement::weight(&action.command.body)
 }

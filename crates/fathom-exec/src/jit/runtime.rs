@@ -19,6 +19,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 use fathom_model::expression::Domain;
 use fathom_model::record::Records;
+use fathom_model::span::Span;
 use fathom_model::steps::{Fault, Labels, SourceEnd};
 
 use super::Unsupported;
@@ -49,6 +50,8 @@ pub(super) const FAULT_COUNT: i32 = offset_of!(Context, fault_count) as i32;
 pub(super) const FAULT_CAPACITY: i32 = offset_of!(Context, fault_capacity) as i32;
 pub(super) const SPARE: i32 = offset_of!(Context, spare) as i32;
 pub(super) const FAULT_ACTION: i32 = offset_of!(Fault, action) as i32;
+/// Where the number of a site is written, until the fault itself is: its place in the source.
+pub(super) const FAULT_SITE: i32 = (offset_of!(Fault, span) + offset_of!(Span, start)) as i32;
 pub(super) const FAULT_BYTES: i64 = size_of::<Fault>() as i64;
 pub(super) const END_STEP: i32 = offset_of!(SourceEnd, step) as i32;
 pub(super) const END_FAULT: i32 = offset_of!(SourceEnd, fault) as i32;
@@ -74,7 +77,7 @@ pub(super) struct Output<'a> {
     /// As long as the targets' records, or one that is written again and again.
     pub(super) actions: &'a mut [u32],
     pub(super) ends: &'a mut [SourceEnd],
-    /// The action of a reported fault is the number of its site.
+    /// A reported fault has its action, and the number of its site in place of the start of its span.
     pub(super) faults: &'a mut [Fault],
 }
 

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use fathom_model::expression::{Expression, ExpressionKind};
 use fathom_model::layout::Field;
-use fathom_model::program::VariableId;
+use fathom_model::program::{Statement, VariableId};
 
 use super::emitter::{Cursors, Emitter, Form, Operand, Source};
 use super::interval::Interval;
@@ -28,6 +28,8 @@ pub(super) struct View {
     scattered: Vec<VariableId>,
     /// Where words in memory are.
     place: Option<Value>,
+    /// The variables that are written anywhere in a body whose record is kept in memory, in order: their bits are read there.
+    kept: Vec<VariableId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +73,13 @@ impl Word {
 impl View {
     /// A record of so many words, nothing changed.
     pub(super) fn new(words: usize) -> View {
-        View { words: vec![UNCHANGED; words], known: Vec::new(), scattered: Vec::new(), place: None }
+        View {
+            words: vec![UNCHANGED; words],
+            known: Vec::new(),
+            scattered: Vec::new(),
+            place: None,
+            kept: Vec::new(),
+        }
     }
 
     /// Forgets all changes.
@@ -80,11 +88,19 @@ impl View {
         self.known.clear();
         self.scattered.clear();
         self.place = None;
+        self.kept.clear();
+    }
+
+    /// Whether a variable is read and written in memory.
+    fn is_kept(&self, variable: VariableId) -> bool {
+        self.kept.binary_search(&variable).is_ok()
     }
 
     /// Whether anything of a variable was written.
     pub(super) fn touches(&self, variable: VariableId) -> bool {
-        self.scattered.contains(&variable) || self.known.iter().any(|known| known.0 == variable)
+        self.scattered.contains(&variable)
+            || self.known.iter().any(|known| known.0 == variable)
+            || self.is_kept(variable)
     }
 
     /// The value last written to a place, if it is known.
@@ -124,10 +140,13 @@ fn words_of(field: &Field, words: usize) -> (usize, usize) {
 impl Emitter<'_, '_> {
     /// Brings the words that an expression reads by their changed contents up to date, so that reading them changes nothing.
     pub(super) fn settle(&mut self, expression: &Expression) {
-        if let ExpressionKind::Element(variable, _) = &expression.kind
-            && self.view.touches(*variable)
-        {
-            let field = self.field(*variable);
+        let element = match &expression.kind {
+            ExpressionKind::Element(variable, _) => Some(*variable),
+            ExpressionKind::IsUndefined(place) if place.index.is_some() => Some(place.variable),
+            _ => None,
+        };
+        if let Some(variable) = element.filter(|it| self.view.touches(*it) && !self.view.is_kept(*it)) {
+            let field = self.field(variable);
             if field.element_bits > 0 {
                 self.settle_field(&field);
             }
@@ -139,7 +158,9 @@ impl Emitter<'_, '_> {
             | ExpressionKind::Unary(_, operand)
             | ExpressionKind::Convert(_, operand)
             | ExpressionKind::Checked(_, _, operand) => inner.push(operand),
-            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => {}
+            ExpressionKind::IsUndefined(place) => inner.extend(&place.index),
+            // Bodies with computations keep their record in memory, where there is nothing to settle.
+            ExpressionKind::Compute(_) => {}
             ExpressionKind::Binary(_, left, right) => inner.extend([&**left, &**right]),
             ExpressionKind::All(operands) | ExpressionKind::Any(operands) => inner.extend(operands),
             ExpressionKind::Conditional(operands) => inner.extend(operands.iter()),
@@ -164,7 +185,7 @@ impl Emitter<'_, '_> {
             return operand;
         }
         let field = self.field(variable);
-        let changed = self.view.scattered.contains(&variable);
+        let changed = self.view.scattered.contains(&variable) || self.view.is_kept(variable);
         let interval =
             if changed { Interval::of(field.domain) } else { self.source_interval(variable, element) };
         if let Some(constant) = interval.constant() {
@@ -205,7 +226,10 @@ impl Emitter<'_, '_> {
         } else {
             self.source_interval(variable, element).constant()
         };
-        self.view.known.push((variable, element, value));
+        let kept = self.view.is_kept(variable);
+        if !kept {
+            self.view.known.push((variable, element, value));
+        }
         if field.element_bits == 0 {
             return;
         }
@@ -223,6 +247,35 @@ impl Emitter<'_, '_> {
             }
             _ => self.write_computed(&field, element, value),
         }
+        if kept {
+            self.spill_pending();
+        }
+    }
+
+    /// From here on the record under change is in memory, where control may split and join. The statements are all there will be.
+    pub(super) fn keep_in_memory(&mut self, body: &[Statement]) {
+        let place = self.place();
+        self.store_target(place);
+        self.view.words.fill(Word { base: Base::Memory, ..UNCHANGED });
+        let mut kept = Vec::new();
+        Statement::for_each(body, &mut |statement| match statement {
+            Statement::Move { process, .. } => kept.push(self.program.process(*process).variable),
+            Statement::Assign(assignments) => kept.extend(assignments.iter().map(|it| it.place.variable)),
+            Statement::Copy { to: place, .. } | Statement::Fill { place, .. } => kept.push(place.variable),
+            _ => {}
+        });
+        kept.sort_unstable();
+        kept.dedup();
+        self.view.kept = kept;
+    }
+
+    /// Makes the changes that wait, in memory.
+    fn spill_pending(&mut self) {
+        for word in 0..self.words() {
+            if self.view.words[word].base != Base::Memory || self.view.words[word].is_pending() {
+                self.spill_word(word);
+            }
+        }
     }
 
     /// Writes an element at a computed index that was checked (or is clamped here).
@@ -234,8 +287,11 @@ impl Emitter<'_, '_> {
         value: Operand,
     ) {
         let field = self.field(variable);
-        self.view.known.retain(|known| known.0 != variable);
-        self.view.scattered.push(variable);
+        let kept = self.view.is_kept(variable);
+        if !kept {
+            self.view.known.retain(|known| known.0 != variable);
+            self.view.scattered.push(variable);
+        }
         if field.element_bits == 0 {
             return;
         }
@@ -246,6 +302,9 @@ impl Emitter<'_, '_> {
             let shift = self.element_shift(&field, index);
             let new = self.replace_bits(old, code, ones(field.element_bits), shift);
             self.view.words[first] = Word { base: Base::Register(new), ..UNCHANGED };
+            if kept {
+                self.spill_word(first);
+            }
         } else {
             (first..=last).for_each(|word| self.spill_word(word));
             let place = self.place();
