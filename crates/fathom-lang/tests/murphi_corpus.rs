@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom_lang::murphi::{MurphiOptions, check};
+use fathom_lang::murphi::{MurphiOptions, compile};
 use fathom_lang::source::SourceText;
 
 fn corpus(folder: &str) -> Vec<PathBuf> {
@@ -34,7 +34,18 @@ fn corpus(folder: &str) -> Vec<PathBuf> {
 fn refusal(path: &Path) -> Option<String> {
     let name = path.display().to_string();
     let source = SourceText::from_bytes(name, std::fs::read(path).unwrap()).unwrap();
-    check(&source, &MurphiOptions::default()).err().map(|diagnostics| diagnostics.render(&source, false))
+    match compile(&source, &MurphiOptions::default()) {
+        Ok(compiled) => {
+            assert_eq!(
+                fathom_model::verify::problems(&compiled.program),
+                Vec::<String>::new(),
+                "{}",
+                path.display()
+            );
+            None
+        }
+        Err(diagnostics) => Some(diagnostics.render(&source, false)),
+    }
 }
 
 #[test]

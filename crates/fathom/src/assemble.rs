@@ -7,7 +7,8 @@ use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget};
 use fathom_exec::interpreter::Interpreter;
 use fathom_exec::jit::Compiled;
 use fathom_lang::diagnostic::Diagnostics;
-use fathom_lang::dve::{self, DveOptions, Symbols};
+use fathom_lang::dve::{self, DveOptions};
+use fathom_lang::murphi::{self, MurphiOptions};
 use fathom_lang::nearest::nearest;
 use fathom_lang::source::SourceText;
 use fathom_model::expression::{Expression, Overflow};
@@ -41,6 +42,15 @@ pub struct ModelOptions {
 pub enum Language {
     /// The language of DiVinE and BEEM.
     Dve,
+    /// The language of CMurphi and rumur.
+    Murphi,
+}
+
+/// The names of a model, in its own language.
+#[derive(Clone, Debug)]
+enum Symbols {
+    Dve(dve::Symbols),
+    Murphi(Box<murphi::Symbols>),
 }
 
 /// A model that was read and understood.
@@ -74,7 +84,7 @@ pub enum ModelError {
         error: io::Error,
     },
     /// The name does not say which language it is.
-    #[error("{} is not a model that fathom knows: the name of a DVE model ends in .dve", path.display())]
+    #[error("{} is not a model that fathom knows: the name of a DVE model ends in .dve, that of a Murphi model in .m", path.display())]
     Extension {
         /// The file.
         path: PathBuf,
@@ -94,6 +104,7 @@ impl Language {
     pub fn of(path: &Path) -> Option<Language> {
         match path.extension()?.to_str()? {
             "dve" => Some(Language::Dve),
+            "m" => Some(Language::Murphi),
             _ => None,
         }
     }
@@ -123,17 +134,32 @@ impl Model {
         language: Language,
         options: &ModelOptions,
     ) -> Result<Model, ModelError> {
-        let Language::Dve = language;
-        let options = DveOptions { constants: options.constants.clone(), overflow: options.overflow };
-        match dve::compile(&source, &options) {
-            Ok(compiled) => Ok(Model {
-                source,
-                values: PossibleValues::of(&compiled.program),
-                program: compiled.program,
-                symbols: compiled.symbols,
-                warnings: compiled.warnings,
-            }),
+        let understood = match language {
+            Language::Dve => {
+                let options = DveOptions { constants: options.constants.clone(), overflow: options.overflow };
+                dve::compile(&source, &options)
+                    .map(|model| (model.program, Symbols::Dve(model.symbols), model.warnings))
+            }
+            Language::Murphi => {
+                let options =
+                    MurphiOptions { constants: options.constants.clone(), ..MurphiOptions::default() };
+                murphi::compile(&source, &options)
+                    .map(|model| (model.program, Symbols::Murphi(Box::new(model.symbols)), model.warnings))
+            }
+        };
+        match understood {
+            Ok((program, symbols, warnings)) => {
+                Ok(Model { source, values: PossibleValues::of(&program), program, symbols, warnings })
+            }
             Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
+        }
+    }
+
+    /// The language it is written in.
+    pub fn language(&self) -> Language {
+        match self.symbols {
+            Symbols::Dve(_) => Language::Dve,
+            Symbols::Murphi(_) => Language::Murphi,
         }
     }
 
@@ -141,7 +167,11 @@ impl Model {
     /// Spans in it refer to `text`, not to the model.
     pub fn expression(&self, origin: &str, text: &str) -> Result<Expression, ModelError> {
         let source = SourceText::new(origin, text);
-        match dve::expression(&self.symbols, &source) {
+        let understood = match &self.symbols {
+            Symbols::Dve(symbols) => dve::expression(symbols, &source),
+            Symbols::Murphi(symbols) => murphi::expression(symbols, &source),
+        };
+        match understood {
             Ok(expression) => Ok(expression),
             Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
         }
@@ -149,12 +179,18 @@ impl Model {
 
     /// The location variable of a process and the code of one of its states, if both exist.
     pub fn state(&self, process: &str, state: &str) -> Option<(VariableId, u32)> {
-        self.symbols.state(process, state)
+        match &self.symbols {
+            Symbols::Dve(symbols) => symbols.state(process, state),
+            Symbols::Murphi(_) => None,
+        }
     }
 
     /// Whether a process of the system has that name.
     pub fn is_process(&self, name: &str) -> bool {
-        self.symbols.is_process(name)
+        match &self.symbols {
+            Symbols::Dve(symbols) => symbols.is_process(name),
+            Symbols::Murphi(_) => false,
+        }
     }
 
     /// The text it came from.

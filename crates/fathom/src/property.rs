@@ -9,7 +9,7 @@ use fathom_model::program::{LABELS_MAX, Label, LabelKind};
 use fathom_model::span::Span;
 use fathom_search::watch::Condition;
 
-use crate::assemble::{Model, ModelError};
+use crate::assemble::{Language, Model, ModelError};
 use crate::liveness_property::{LivenessError, LivenessProperty, LivenessQuestions};
 
 /// What a user asks about a model.
@@ -21,7 +21,7 @@ pub struct Questions {
     pub goals: Vec<String>,
     /// Properties that the model states, by name.
     pub stated: Vec<String>,
-    /// Whether to look for deadlocks, and of which kind.
+    /// Whether to look for deadlocks, and of which kind; none is as the model's language has it.
     pub deadlock: Option<DeadlockKind>,
     /// States that are valid ends, no deadlocks.
     pub valid_end: Option<String>,
@@ -40,6 +40,8 @@ pub enum DeadlockKind {
     Stuck,
     /// A state without steps to another state.
     Stuttering,
+    /// None is looked for.
+    Off,
 }
 
 /// What a fault is to a check.
@@ -138,20 +140,38 @@ impl PropertyKind {
 
 impl Questions {
     /// Whether nothing was asked in particular: then everything the model states is checked.
-    fn is_open(&self) -> bool {
+    fn is_open(&self, language: Language) -> bool {
+        // Where deadlocks are looked for by default, saying which kind asks for nothing else.
+        let deadlock = match self.deadlock {
+            None | Some(DeadlockKind::Off) => false,
+            Some(DeadlockKind::Stuck | DeadlockKind::Stuttering) => language == Language::Dve,
+        };
         self.invariants.is_empty()
             && self.goals.is_empty()
             && self.stated.is_empty()
-            && self.deadlock.is_none()
+            && !deadlock
             && self.valid_end.is_none()
             && self.liveness.is_empty()
+    }
+
+    /// The deadlocks that are looked for.
+    fn deadlock(&self, language: Language) -> Option<DeadlockKind> {
+        match (self.deadlock, language) {
+            (Some(DeadlockKind::Off), _) => None,
+            (Some(kind), _) => Some(kind),
+            (None, _) if self.valid_end.is_some() => Some(DeadlockKind::Stuck),
+            (None, Language::Murphi) if self.is_open(language) => Some(DeadlockKind::Stuttering),
+            (None, _) => None,
+        }
     }
 
     /// The properties of infinite runs that are asked for: formulas, and the model's property process if it is named or nothing is.
     pub fn liveness(&self, model: &Model) -> Result<Vec<LivenessProperty>, LivenessError> {
         let mut properties = self.liveness.properties(model)?;
         let process = model.program().property.as_ref();
-        if process.is_some_and(|process| self.is_open() || self.stated.contains(&process.name)) {
+        if process
+            .is_some_and(|process| self.is_open(model.language()) || self.stated.contains(&process.name))
+        {
             properties.extend(LivenessProperty::of_model(model)?);
         }
         Ok(properties)
@@ -179,7 +199,7 @@ impl Plan {
         }
         plan.valid_end = plan.add_atom(model, "--deadlock-except", questions.valid_end.as_deref())?;
         plan.constraint = plan.add_atom(model, "--constraint", questions.constraint.as_deref())?;
-        plan.add_deadlock(questions);
+        plan.add_deadlock(questions.deadlock(model.language()));
         plan.add_faults(questions.faults);
         plan.add_antecedents(model);
         // A constraint needs one label for itself.
@@ -207,7 +227,7 @@ impl Plan {
 
     fn add_stated(&mut self, model: &Model, questions: &Questions) -> Result<(), PlanError> {
         let labels = &model.program().labels;
-        let chosen: Vec<&Label> = if questions.is_open() {
+        let chosen: Vec<&Label> = if questions.is_open(model.language()) {
             labels.iter().collect()
         } else {
             let process = model.program().property.as_ref().map(|process| process.name.as_str());
@@ -252,8 +272,7 @@ impl Plan {
         Ok(Some(self.labels.len() - 1))
     }
 
-    fn add_deadlock(&mut self, questions: &Questions) {
-        let kind = questions.deadlock.or(questions.valid_end.as_ref().map(|_| DeadlockKind::Stuck));
+    fn add_deadlock(&mut self, kind: Option<DeadlockKind>) {
         let Some(kind) = kind else { return };
         let stuttering = kind == DeadlockKind::Stuttering;
         self.conditions.push(Condition::Deadlock { stuttering, except: self.valid_end });

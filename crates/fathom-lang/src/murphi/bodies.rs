@@ -19,7 +19,7 @@ const PRIORITY: i64 = 50;
 impl Checker<'_> {
     /// A function or procedure.
     pub(crate) fn function(&mut self, tree: &ast::Function<'_>) {
-        let result = tree.result.as_ref().map(|result| self.type_id(result));
+        let result = tree.result.as_ref().map(|result| self.variable_type(result));
         let id = FunctionId(self.tree.functions.len() as u32);
         self.declare(tree.name, Symbol::Function(id));
         self.tree.functions.push(Function {
@@ -35,7 +35,7 @@ impl Checker<'_> {
         self.body = super::resolve::Body { function: Some(id), result, ..Default::default() };
         self.scoped(|checker| {
             for parameter in &tree.parameters {
-                let type_id = checker.type_id(&parameter.parameter_type);
+                let type_id = checker.variable_type(&parameter.parameter_type);
                 for name in &parameter.names {
                     let by_reference = parameter.by_reference;
                     let owner = if by_reference { Owner::Caller } else { Owner::Block };

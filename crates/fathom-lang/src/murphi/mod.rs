@@ -9,42 +9,111 @@
 //! | `parser`, `rules`, `expressions` | which tree (`ast`) do they form? |
 //! | `resolve`, `types` | which names and types are declared? |
 //! | `typecheck`, `bodies`, `fold` | what do expressions and statements mean (`tree`), and what of it is known? |
+//! | `lower`, `actions`, `commands`, `values`, `calls`, `simplify` | which guarded commands does a model stand for? |
+//! | `layout` | which variables of the program hold a variable of the model? |
+//! | `symbols` | what do names mean outside the model's text, and how is a state told? |
+//! | [`symmetry`] | which values are alike, and where do they stand in the state? |
 //!
 //! Errors of the grammar end the work, since half a tree gives false errors about names; all later stages report together.
 
+mod actions;
 mod ast;
 mod bodies;
+mod calls;
+mod commands;
 mod expressions;
 mod fold;
+mod layout;
 mod lexer;
+mod lower;
 mod parser;
 mod resolve;
 mod rules;
+mod simplify;
+mod symbols;
+pub mod symmetry;
 mod tree;
 mod typecheck;
 mod types;
+mod values;
 
+use fathom_model::expression::Expression;
+use fathom_model::program::Program;
+
+pub use self::symbols::Symbols;
+use self::symmetry::Symmetry;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::SourceText;
 
+/// How often a `while` may go round, unless the user says otherwise; CMurphi has the same bound.
+pub const LOOP_BOUND: u32 = 1_000;
+
 /// What a user may choose about a model from outside.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MurphiOptions {
     /// Values for constants of the model, in place of those in the text.
     pub constants: Vec<(String, i64)>,
+    /// How often a `while` may go round before that is a fault.
+    pub loop_bound: u32,
 }
 
-/// Says what is wrong with a model, or what looks odd in one that is right. On failure at least one of the diagnostics is an error; all
-/// spans refer to `source`.
-pub fn check(source: &SourceText, options: &MurphiOptions) -> Result<Diagnostics, Diagnostics> {
+impl Default for MurphiOptions {
+    fn default() -> MurphiOptions {
+        MurphiOptions { constants: Vec::new(), loop_bound: LOOP_BOUND }
+    }
+}
+
+/// A model that was understood.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// What it says.
+    pub program: Program,
+    /// Its names, for expressions that come from elsewhere and for reports; see [`expression`].
+    pub symbols: Symbols,
+    /// Which of its values are alike.
+    pub symmetry: Symmetry,
+    /// What looks odd.
+    pub warnings: Diagnostics,
+}
+
+/// Reads a Murphi model. On failure at least one of the diagnostics is an error; all spans refer to `source`.
+pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled, Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     let model = parser::parse(source.text(), &mut diagnostics);
     if diagnostics.error_count() > 0 {
         return Err(diagnostics);
     }
-    resolve::resolve(&model, options, &mut diagnostics);
-    if !bodies::has_start(&model.items) {
+    let (tree, scope) = resolve::resolve(&model, options, &mut diagnostics);
+    if diagnostics.error_count() == 0 && !bodies::has_start(&model.items) {
         diagnostics.push(Diagnostic::warning("the model has no `startstate`, so it has no state"));
     }
-    if diagnostics.error_count() > 0 { Err(diagnostics) } else { Ok(diagnostics) }
+    if diagnostics.error_count() > 0 {
+        return Err(diagnostics);
+    }
+    let lowered = lower::lower(&tree, options, &mut diagnostics);
+    if diagnostics.error_count() > 0 {
+        return Err(diagnostics);
+    }
+    let mut program = lowered.program;
+    program.name = stem(source.name());
+    let variables = program.variables[..lowered.names.len()].to_vec();
+    let symbols = Symbols { tree, scope, state: lowered.state, names: lowered.names, variables };
+    Ok(Compiled { program, symbols, symmetry: lowered.symmetry, warnings: diagnostics })
+}
+
+/// Reads one condition over the state of a model. Spans, in the expression as in the diagnostics, refer to `source`, not to the model's text.
+pub fn expression(symbols: &Symbols, source: &SourceText) -> Result<Expression, Diagnostics> {
+    let mut diagnostics = Diagnostics::default();
+    let tree = parser::parse_expression(source.text(), &mut diagnostics);
+    let expression = tree.and_then(|tree| symbols.condition(&tree, &mut diagnostics));
+    match expression {
+        Some(expression) if diagnostics.error_count() == 0 => Ok(expression),
+        _ => Err(diagnostics),
+    }
+}
+
+/// A file's name without folders and extension.
+fn stem(name: &str) -> String {
+    let stem = std::path::Path::new(name).file_stem().and_then(|stem| stem.to_str());
+    stem.unwrap_or(name).to_owned()
 }

@@ -6,7 +6,8 @@
 use fathom_model::span::Span;
 
 use super::ast::{
-    DEPTH_MAX, Declaration, ExpressionKind, Function, Item, Model, Name, Parameter, Type, TypeKind,
+    DEPTH_MAX, Declaration, Expression, ExpressionKind, Function, Item, Model, Name, Parameter, Type,
+    TypeKind,
 };
 use super::lexer::{Token, TokenKind, lex};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
@@ -20,6 +21,17 @@ pub(crate) type Parsed<T> = Result<T, Malformed>;
 /// The tree of a whole model. If there were errors it holds what could be understood.
 pub(crate) fn parse<'s>(text: &'s str, diagnostics: &mut Diagnostics) -> Model<'s> {
     Parser::new(text, diagnostics).model()
+}
+
+/// The tree of a text that is one expression; none if there was an error.
+pub(crate) fn parse_expression<'s>(text: &'s str, diagnostics: &mut Diagnostics) -> Option<Expression<'s>> {
+    let mut parser = Parser::new(text, diagnostics);
+    let expression = parser.expression().ok()?;
+    if parser.kind() != TokenKind::Stop {
+        parser.unexpected("an operator or the end of the expression");
+        return None;
+    }
+    (parser.diagnostics.error_count() == 0).then_some(expression)
 }
 
 /// A place in the words of a text.
@@ -95,8 +107,8 @@ impl<'s, 'd> Parser<'s, 'd> {
     /// The current word as a message names it.
     fn found(&self) -> String {
         match self.kind() {
-            TokenKind::Identifier | TokenKind::Number | TokenKind::End => quoted(self.word(self.span())),
-            kind => kind.text().to_owned(),
+            kind @ (TokenKind::String | TokenKind::Unknown | TokenKind::Stop) => kind.text().to_owned(),
+            _ => quoted(self.word(self.span())),
         }
     }
 
@@ -246,6 +258,8 @@ impl<'s, 'd> Parser<'s, 'd> {
                 items.push(Item::Rule(rule));
                 Ok(())
             }
+            // What an error left open is closed by it.
+            TokenKind::End if self.diagnostics.error_count() > 0 => Err(Malformed),
             _ => Err(self.unexpected("a declaration, a function or a rule")),
         }
     }
@@ -276,6 +290,12 @@ impl<'s, 'd> Parser<'s, 'd> {
         let section = self.kind();
         self.advance();
         self.eat_semicolons();
+        if self.kind().is_keyword()
+            && matches!(self.next_kind(), TokenKind::Colon | TokenKind::Comma)
+            && !self.at_name()
+        {
+            return Err(self.unexpected("a name"));
+        }
         while self.at_name() {
             let names = self.names("a name")?;
             self.expect(TokenKind::Colon)?;

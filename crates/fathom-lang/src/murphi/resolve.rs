@@ -19,6 +19,8 @@ use crate::nearest::nearest;
 
 /// The most values an enumeration, a scalarset or an index type may have, and the most elements of a multiset.
 const SIZE_MAX: i64 = 65_536;
+/// The most simple values that one variable may hold.
+const CELLS_MAX: u64 = 65_536;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +117,8 @@ impl<'a> Checker<'a> {
 
     pub(crate) fn declare(&mut self, name: Name<'_>, symbol: Symbol) {
         let scope = self.scopes.last_mut().expect("there is always a scope");
-        if let Some(&(_, earlier)) = scope.get(name.text) {
+        let earlier = scope.get(name.text).filter(|(symbol, _)| !matches!(symbol, Symbol::Wrong));
+        if let Some(&(_, earlier)) = earlier {
             let diagnostic = Diagnostic::error(format!("the name {} is declared twice", quoted(name.text)));
             let diagnostic = diagnostic.at(name.span, "declared again here");
             self.diagnostics.push(diagnostic.see(earlier, "first declared here"));
@@ -155,7 +158,7 @@ impl<'a> Checker<'a> {
     fn global(&mut self, declaration: &Declaration<'_>, given: &mut Vec<(String, i64)>) {
         match declaration {
             Declaration::Variable(names, tree) => {
-                let type_id = self.type_id(tree);
+                let type_id = self.variable_type(tree);
                 for name in names {
                     let id = GlobalId(self.tree.globals.len() as u32);
                     self.declare(*name, Symbol::Global(id));
@@ -179,13 +182,25 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The type of a variable, which must not be too large.
+    pub(crate) fn variable_type(&mut self, tree: &ast::Type<'_>) -> TypeId {
+        let type_id = self.type_id(tree);
+        let cells = self.tree.types.cells(type_id);
+        if cells <= CELLS_MAX {
+            return type_id;
+        }
+        let message = format!("a variable of this type is too large: more than {CELLS_MAX} values");
+        self.error(tree.span, message, format!("this has {cells}"));
+        UNKNOWN
+    }
+
     /// The declarations of a block; gives its variables.
     pub(crate) fn block_declarations(&mut self, declarations: &[Declaration<'_>]) -> Vec<LocalId> {
         let mut variables = Vec::new();
         for declaration in declarations {
             match declaration {
                 Declaration::Variable(names, tree) => {
-                    let type_id = self.type_id(tree);
+                    let type_id = self.variable_type(tree);
                     for name in names {
                         variables.push(self.local(*name, type_id, true, Owner::Block));
                     }

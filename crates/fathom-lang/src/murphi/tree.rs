@@ -3,8 +3,6 @@
 //! Values carry their type; constants are codes of it. Locals (parameters, quantified names, aliases, variables of a block) are
 //! numbered through the whole model, so that a number means one declaration.
 
-#![expect(dead_code, reason = "the lowering is what reads the tree")]
-
 use fathom_model::expression::{BinaryOperator, UnaryOperator};
 use fathom_model::span::Span;
 

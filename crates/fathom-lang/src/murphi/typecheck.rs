@@ -153,7 +153,12 @@ impl Checker<'_> {
         let what = format!("an operand of `{}`", operator.symbol());
         let (left, right) = (self.numeric(left, &what), self.numeric(right, &what));
         let compares = matches!(operator, Less | LessEqual | Greater | GreaterEqual);
-        let type_id = if compares { BOOLEAN } else { INTEGER };
+        let numbers = [&left, &right].iter().all(|value| self.tree.types.is_number(value.type_id));
+        let type_id = match (numbers, compares) {
+            (false, _) => UNKNOWN,
+            (true, true) => BOOLEAN,
+            (true, false) => INTEGER,
+        };
         (ValueKind::Binary(operator, Box::new(left), Box::new(right)), type_id)
     }
 

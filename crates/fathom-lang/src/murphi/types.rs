@@ -41,11 +41,15 @@ pub(crate) enum Form {
 pub(crate) struct Types {
     forms: Vec<Form>,
     names: Vec<Option<String>>,
+    /// Of each type, how many simple values one of it holds; saturates.
+    cells: Vec<u64>,
+    /// Of each type, how many leaves it has: simple parts, those of all elements of an array counted once; saturates.
+    leaves: Vec<u64>,
 }
 
 impl Default for Types {
     fn default() -> Types {
-        let mut types = Types { forms: Vec::new(), names: Vec::new() };
+        let mut types = Types { forms: Vec::new(), names: Vec::new(), cells: Vec::new(), leaves: Vec::new() };
         types.add(Form::Range(Domain::new(i64::MIN, i64::MAX)));
         types.add(Form::Boolean);
         types.add(Form::Unknown);
@@ -55,9 +59,38 @@ impl Default for Types {
 
 impl Types {
     pub(crate) fn add(&mut self, form: Form) -> TypeId {
+        let (cells, leaves) = self.extent(&form);
         self.forms.push(form);
         self.names.push(None);
+        self.cells.push(cells);
+        self.leaves.push(leaves);
         TypeId(self.forms.len() as u32 - 1)
+    }
+
+    fn extent(&self, form: &Form) -> (u64, u64) {
+        match form {
+            Form::Record(fields) => fields.iter().fold((0, 0), |(cells, leaves): (u64, u64), (_, field)| {
+                (cells.saturating_add(self.cells(*field)), leaves.saturating_add(self.leaves(*field)))
+            }),
+            Form::Array(index, element) => {
+                (self.size(*index).saturating_mul(self.cells(*element)), self.leaves(*element))
+            }
+            Form::Multiset(size, element) => {
+                let cells = self.cells(*element).saturating_add(1).saturating_mul(u64::from(*size));
+                (cells, self.leaves(*element).saturating_add(1))
+            }
+            _ => (1, 1),
+        }
+    }
+
+    /// How many simple values one of this type holds.
+    pub(crate) fn cells(&self, id: TypeId) -> u64 {
+        self.cells[id.0 as usize]
+    }
+
+    /// How many leaves it has.
+    pub(crate) fn leaves(&self, id: TypeId) -> u64 {
+        self.leaves[id.0 as usize]
     }
 
     pub(crate) fn form(&self, id: TypeId) -> &Form {

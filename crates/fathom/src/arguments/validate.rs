@@ -152,7 +152,8 @@ impl QuestionArguments {
         let deadlock = match self.deadlock {
             Some(DeadlockArgument::Stuck) => Some(DeadlockKind::Stuck),
             Some(DeadlockArgument::Stuttering) => Some(DeadlockKind::Stuttering),
-            Some(DeadlockArgument::Off) | None => None,
+            Some(DeadlockArgument::Off) => Some(DeadlockKind::Off),
+            None => None,
         };
         let faults = match self.faults {
             FaultsArgument::Stop => Faults::Stop,

@@ -1,0 +1,400 @@
+//! Which actions, starts and labels do the rules of a model give?
+//!
+//! Actions come in the order of the text; those of one rule by the values of the names around it, the outermost counted slowest. Of
+//! enabled rules only those of the least priority number fire, so where priorities differ, a guard says that no rule with a
+//! lower number is enabled.
+
+use std::sync::Arc;
+
+use fathom_model::expression::{Domain, Expression};
+use fathom_model::program::{Action, Command, LABELS_MAX, Label, LabelKind, Start, Statement, VariableId};
+use fathom_model::span::Span;
+
+use super::ast::Category;
+use super::layout::Region;
+use super::lower::{Binding, Lowerer};
+use super::simplify;
+use super::tree::{Alias, Block, LocalId, Place, Property, Quantifier, Rule};
+use super::types::Form;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// The most actions, and the most starts, a program may have.
+const INSTANCES_MAX: usize = 1_000_000;
+
+/// What is around a rule.
+#[derive(Clone, Copy)]
+pub(crate) enum Around<'t> {
+    Names(&'t Quantifier),
+    Aliases(&'t [Alias]),
+    Choice(LocalId, &'t Place),
+}
+
+/// A rule with what is around it, the outermost first.
+struct Found<'t, T> {
+    around: Vec<Around<'t>>,
+    what: T,
+}
+
+/// The rules of a model, by what they are.
+#[derive(Default)]
+struct Rules<'t> {
+    simple: Vec<Found<'t, &'t Block>>,
+    starts: Vec<Found<'t, &'t Block>>,
+    properties: Vec<Found<'t, (&'t Property, Span)>>,
+}
+
+fn collect<'t>(rules: &'t [Rule], around: &mut Vec<Around<'t>>, out: &mut Rules<'t>) {
+    for rule in rules {
+        let (outer, inner) = match rule {
+            Rule::Simple(block) => {
+                out.simple.push(Found { around: around.clone(), what: block });
+                continue;
+            }
+            Rule::Start(block) => {
+                out.starts.push(Found { around: around.clone(), what: block });
+                continue;
+            }
+            Rule::Property(property, span) => {
+                out.properties.push(Found { around: around.clone(), what: (property, *span) });
+                continue;
+            }
+            Rule::Ruleset(quantifier, inner) => (Around::Names(quantifier), inner),
+            Rule::Alias(aliases, inner) => (Around::Aliases(aliases), inner),
+            Rule::Choose(local, set, inner) => (Around::Choice(*local, set), inner),
+        };
+        around.push(outer);
+        collect(inner, around, out);
+        around.pop();
+    }
+}
+
+impl<'t> Lowerer<'t> {
+    /// Adds everything that the rules say to the program.
+    pub(crate) fn rules(&mut self, diagnostics: &mut Diagnostics) {
+        let mut rules = Rules::default();
+        collect(&self.tree.rules, &mut Vec::new(), &mut rules);
+        for Found { around, what: (property, _) } in &rules.properties {
+            if property.category == Category::Assumption {
+                let condition = self.property(around, &property.condition);
+                self.assumptions.push(condition);
+            }
+        }
+        for (number, start) in rules.starts.iter().enumerate() {
+            self.start(start, number, diagnostics);
+        }
+        self.actions(&rules.simple, diagnostics);
+        self.labels(&rules.properties, diagnostics);
+    }
+
+    fn start(
+        &mut self,
+        Found { around, what: block }: &Found<'t, &'t Block>,
+        number: usize,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let command = self.command(around, block, None);
+        let title = block.name.clone().unwrap_or_else(|| format!("start {}", number + 1));
+        for arguments in self.instances(around, self.program.starts.len(), block.span, diagnostics) {
+            let name = Some(self.title(&title, around, &arguments));
+            self.program.starts.push(Start { name, command: command.clone(), arguments, span: block.span });
+        }
+    }
+
+    fn actions(&mut self, rules: &[Found<'t, &'t Block>], diagnostics: &mut Diagnostics) {
+        let mut priorities: Vec<i64> = rules.iter().map(|rule| rule.what.priority).collect();
+        priorities.sort_unstable();
+        priorities.dedup();
+        for (number, Found { around, what: block }) in rules.iter().enumerate() {
+            let before = priorities.iter().rfind(|priority| **priority < block.priority);
+            let before = before.map(|_| self.enabled_before(rules, block.priority, diagnostics));
+            let command = self.command(around, block, before);
+            let title = block.name.clone().unwrap_or_else(|| format!("rule {}", number + 1));
+            for arguments in self.instances(around, self.program.actions.len(), block.span, diagnostics) {
+                let name = Some(self.title(&title, around, &arguments));
+                self.program.actions.push(Action {
+                    name,
+                    movers: Vec::new(),
+                    command: command.clone(),
+                    arguments,
+                    exchange: None,
+                    span: block.span,
+                });
+            }
+        }
+    }
+
+    /// Whether a rule of a lower priority number is enabled.
+    fn enabled_before(
+        &mut self,
+        rules: &[Found<'t, &'t Block>],
+        priority: i64,
+        diagnostics: &mut Diagnostics,
+    ) -> Expression {
+        let mut guards = Vec::new();
+        for Found { around, what: block } in rules.iter().filter(|rule| rule.what.priority < priority) {
+            for arguments in self.instances(around, guards.len(), block.span, diagnostics) {
+                guards.push(self.bound(around, &arguments, |lowerer| lowerer.guard(around, block)));
+            }
+        }
+        let span = guards.first().map_or(Span::default(), |guard| guard.span);
+        simplify::any(guards, span)
+    }
+
+    /// Binds the names around a rule to values while a part of the work is done.
+    fn bound<T>(&mut self, around: &[Around<'t>], arguments: &[i64], part: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.bindings.clone();
+        for (local, value) in names(around).zip(arguments) {
+            self.bindings[local.index()] = Some(Binding::Constant(*value));
+        }
+        let result = part(self);
+        self.bindings = outer;
+        result
+    }
+
+    /// The command of all instances of a rule.
+    fn command(
+        &mut self,
+        around: &[Around<'t>],
+        block: &'t Block,
+        enabled_before: Option<Expression>,
+    ) -> Arc<Command> {
+        let outer = self.bindings.clone();
+        let mut parameters: Vec<VariableId> = Vec::new();
+        for local in names(around) {
+            let Some(domain) = self.domain_of(around, local) else { continue };
+            let variable = &self.tree.locals[local.index()];
+            let id = self.unscoped_number(&variable.name, domain, variable.span);
+            self.fixed.insert(id);
+            let region = Region { leaves: vec![id], index: None, type_id: variable.type_id };
+            self.bindings[local.index()] = Some(Binding::Region(region));
+            parameters.push(id);
+        }
+        let chooses = around.iter().any(|it| matches!(it, Around::Choice(..)));
+        let guard = match block.guard.is_some() || chooses {
+            true => self.guard(around, block),
+            false => Expression::constant(1, block.span),
+        };
+        let guard = match enabled_before {
+            Some(before) => simplify::all(vec![guard, simplify::not(before)], block.span),
+            None => guard,
+        };
+        let guard = if simplify::known(&guard) == Some(1) { None } else { Some(guard) };
+        let body = self.block(None, |lowerer, out| {
+            lowerer.bind_aliases_around(around, out);
+            lowerer.declare(&block.variables);
+            lowerer.statements(&block.body, out);
+        });
+        let mut body = flattened(body);
+        body.extend(self.assumptions.iter().cloned().map(Statement::Assume));
+        self.bindings = outer;
+        Arc::new(Command { parameters, guard, body })
+    }
+
+    fn bind_aliases_around(&mut self, around: &[Around<'t>], out: &mut Vec<Statement>) {
+        for it in around {
+            if let Around::Aliases(aliases) = it {
+                self.bind_aliases(aliases, out);
+            }
+        }
+    }
+
+    /// The guard of a rule: of each choice that there is something to choose, then its own.
+    fn guard(&mut self, around: &[Around<'t>], block: &'t Block) -> Expression {
+        let Some((first, rest)) = around.split_first() else {
+            let span = block.guard.as_ref().map_or(block.span, |guard| guard.span);
+            return self.computation(span, |lowerer, out| match &block.guard {
+                Some(guard) => lowerer.expression(guard, out),
+                None => Expression::constant(1, span),
+            });
+        };
+        match first {
+            Around::Names(_) => self.guard(rest, block),
+            Around::Aliases(aliases) => self.computation(block.span, |lowerer, out| {
+                let outer = lowerer.bindings.clone();
+                lowerer.bind_aliases(aliases, out);
+                let guard = lowerer.guard(rest, block);
+                lowerer.bindings = outer;
+                guard
+            }),
+            Around::Choice(local, set) => self.computation(set.span, |lowerer, out| {
+                let region = lowerer.region(set, out);
+                let slot = lowerer.read_local(*local, set.span);
+                let chosen = lowerer.is_present(&region, slot, set.span);
+                let guard = lowerer.guard(rest, block);
+                simplify::all(vec![chosen, guard], block.span)
+            }),
+        }
+    }
+
+    /// The values of the names around a rule, all combinations.
+    fn instances(
+        &mut self,
+        around: &[Around<'t>],
+        already: usize,
+        span: Span,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<Vec<i64>> {
+        let mut instances = vec![Vec::new()];
+        for it in around {
+            let values = match it {
+                Around::Names(quantifier) => self.known_values(quantifier).unwrap_or_default(),
+                Around::Choice(local, _) => {
+                    let domain = self.tree.types.domain(self.tree.locals[local.index()].type_id);
+                    domain.map_or(Vec::new(), |domain| (domain.low..=domain.high).collect())
+                }
+                Around::Aliases(_) => continue,
+            };
+            if values.len().saturating_mul(instances.len()).saturating_add(already) > INSTANCES_MAX {
+                let message = format!(
+                    "too many rules: the rulesets around this have more than {INSTANCES_MAX} instances"
+                );
+                diagnostics.push(Diagnostic::error(message).at(span, ""));
+                return Vec::new();
+            }
+            let extended = instances.iter().flat_map(|instance| {
+                values.iter().map(move |value| {
+                    let mut longer: Vec<i64> = instance.clone();
+                    longer.push(*value);
+                    longer
+                })
+            });
+            instances = extended.collect();
+        }
+        instances
+    }
+
+    /// The name of an instance: `name, i: 2, j: red`.
+    fn title(&self, title: &str, around: &[Around<'t>], arguments: &[i64]) -> String {
+        let mut text = title.to_owned();
+        for (local, value) in names(around).zip(arguments) {
+            let variable = &self.tree.locals[local.index()];
+            text.push_str(&format!(
+                ", {}: {}",
+                variable.name,
+                self.tree.types.word(variable.type_id, *value)
+            ));
+        }
+        text
+    }
+
+    /// The values that a name around a rule takes.
+    fn domain_of(&mut self, around: &[Around<'t>], local: LocalId) -> Option<Domain> {
+        for it in around {
+            if let Around::Names(quantifier) = it
+                && quantifier.local == local
+            {
+                let values = self.known_values(quantifier)?;
+                let (low, high) = (values.iter().min()?, values.iter().max()?);
+                return Some(Domain::new(*low, *high));
+            }
+        }
+        self.tree.types.domain(self.tree.locals[local.index()].type_id)
+    }
+
+    /// A condition for all values of the names around it.
+    fn property(&mut self, around: &[Around<'t>], condition: &'t super::tree::Value) -> Expression {
+        let Some((first, rest)) = around.split_first() else {
+            return self.computation(condition.span, |lowerer, out| lowerer.expression(condition, out));
+        };
+        match first {
+            Around::Names(quantifier) => self.quantified(true, quantifier, condition.span, &mut |lowerer| {
+                lowerer.property(rest, condition)
+            }),
+            Around::Aliases(aliases) => self.computation(condition.span, |lowerer, out| {
+                let outer = lowerer.bindings.clone();
+                lowerer.bind_aliases(aliases, out);
+                let result = lowerer.property(rest, condition);
+                lowerer.bindings = outer;
+                result
+            }),
+            Around::Choice(local, set) => self.computation(condition.span, |lowerer, out| {
+                let region = lowerer.region(set, out);
+                let Form::Multiset(size, _) = *lowerer.tree.types.form(set.type_id) else {
+                    return Expression::constant(1, condition.span);
+                };
+                let each = (0..i64::from(size)).map(|slot| {
+                    let chosen = lowerer.is_present(&region, Expression::constant(slot, set.span), set.span);
+                    let inner = lowerer
+                        .with(*local, Binding::Constant(slot), |lowerer| lowerer.property(rest, condition));
+                    simplify::any(vec![simplify::not(chosen), inner], condition.span)
+                });
+                let each = each.collect();
+                simplify::all(each, condition.span)
+            }),
+        }
+    }
+
+    /// Labels for what the model states. Invariants that there is no room for share the last label.
+    fn labels(&mut self, properties: &[Found<'t, (&'t Property, Span)>], diagnostics: &mut Diagnostics) {
+        let mut number = 0;
+        for Found { around, what: (property, span) } in properties {
+            let (kind, word) = match property.category {
+                Category::Assumption => continue,
+                Category::Assertion => (LabelKind::Assertion, "invariant"),
+                Category::Cover => (LabelKind::Cover, "cover"),
+                Category::Liveness => (LabelKind::Liveness, "liveness"),
+            };
+            number += 1;
+            let name = property.message.clone().unwrap_or_else(|| format!("{word} {number}"));
+            if kind == LabelKind::Assertion {
+                let expression = self.property(around, &property.condition);
+                self.label(name, kind, expression, *span, diagnostics);
+                continue;
+            }
+            // Each instance is to be covered or reached by itself.
+            for arguments in self.instances(around, 0, *span, diagnostics) {
+                let expression = self.bound(around, &arguments, |lowerer| {
+                    lowerer.computation(*span, |lowerer, out| {
+                        lowerer.bind_aliases_around(around, out);
+                        lowerer.expression(&property.condition, out)
+                    })
+                });
+                let name = self.title(&name, around, &arguments);
+                self.label(name, kind, expression, *span, diagnostics);
+            }
+        }
+    }
+
+    fn label(
+        &mut self,
+        name: String,
+        kind: LabelKind,
+        expression: Expression,
+        span: Span,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let labels = &mut self.program.labels;
+        if labels.len() < LABELS_MAX {
+            labels.push(Label { name, kind, expression, span });
+            return;
+        }
+        match labels.last_mut() {
+            Some(last) if kind == LabelKind::Assertion && last.kind == kind => {
+                last.name = "the remaining invariants".to_owned();
+                let joined = std::mem::replace(&mut last.expression, Expression::constant(1, span));
+                last.expression = simplify::all(vec![joined, expression], span);
+            }
+            _ => {
+                let message = format!("more than {LABELS_MAX} properties");
+                diagnostics.push(Diagnostic::error(message).at(span, "the first that there is no room for"));
+            }
+        }
+    }
+}
+
+/// The names around a rule that have a value in each instance.
+fn names(around: &[Around<'_>]) -> impl Iterator<Item = LocalId> {
+    around.iter().filter_map(|it| match it {
+        Around::Names(quantifier) => Some(quantifier.local),
+        Around::Choice(local, _) => Some(*local),
+        Around::Aliases(_) => None,
+    })
+}
+
+/// The statements of a block that needs not be one: without temporaries, and never left.
+pub(crate) fn flattened(block: Statement) -> Vec<Statement> {
+    let Statement::Block { locals, body } = block else { return vec![block] };
+    let mut leaves = false;
+    Statement::for_each(&body, &mut |statement| leaves |= matches!(statement, Statement::Leave(_)));
+    if locals.is_empty() && !leaves { body } else { vec![Statement::Block { locals, body }] }
+}

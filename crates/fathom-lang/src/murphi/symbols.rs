@@ -1,0 +1,89 @@
+//! What do a model's names mean outside its text, and how is a state told in the model's words?
+
+use fathom_model::expression::Expression;
+use fathom_model::program::Variable;
+
+use super::ast;
+use super::layout::{Part, Region};
+use super::lower::{StateName, lower_condition};
+use super::resolve::{Checker, Scope};
+use super::tree::Tree;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// The names of a model.
+#[derive(Clone, Debug)]
+pub struct Symbols {
+    pub(crate) tree: Tree,
+    pub(crate) scope: Scope,
+    pub(crate) state: Vec<Region>,
+    pub(crate) names: Vec<StateName>,
+    /// The variables of the program's state.
+    pub(crate) variables: Vec<Variable>,
+}
+
+impl Symbols {
+    /// An element of a variable of the program's state as the model names it, as in `net[2].source`. None if there is no such variable.
+    pub fn place(&self, variable: usize, element: u32) -> Option<String> {
+        let name = self.names.get(variable)?;
+        let mut rest = u64::from(self.variables[variable].elements());
+        let mut position = u64::from(element);
+        let mut text = name.variable.clone();
+        for part in &name.path {
+            let size = match part {
+                Part::Field(field) => {
+                    text.push('.');
+                    text.push_str(field);
+                    continue;
+                }
+                Part::Index(index) => self.tree.types.size(*index),
+                Part::Slot(size) => u64::from(*size),
+            };
+            rest /= size.max(1);
+            let number = position / rest.max(1);
+            position %= rest.max(1);
+            let word = match part {
+                Part::Index(index) => {
+                    let low = self.tree.types.domain(*index).map_or(0, |domain| domain.low);
+                    self.tree.types.word(*index, low + number as i64)
+                }
+                _ => number.to_string(),
+            };
+            text.push_str(&format!("[{word}]"));
+        }
+        if name.present {
+            text.push_str(" present");
+        }
+        Some(text)
+    }
+
+    /// A number that a variable of the program's state holds, as the model writes it.
+    pub fn value(&self, variable: usize, value: i64) -> Option<String> {
+        let name = self.names.get(variable)?;
+        if self.variables[variable].undefined() == Some(value) {
+            return Some("undefined".to_owned());
+        }
+        Some(self.tree.types.word(name.value, value))
+    }
+
+    /// A condition over the state.
+    pub(crate) fn condition(
+        &self,
+        tree: &ast::Expression<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Expression> {
+        let mut checker = Checker::new(self.tree.clone(), self.scope.clone(), diagnostics);
+        let condition = checker.pure("a property", |checker| checker.condition(tree, "a property"));
+        let checked = checker.tree;
+        if diagnostics.error_count() > 0 {
+            return None;
+        }
+        let lowered = lower_condition(&checked, &self.state, &self.variables, &condition);
+        if lowered.is_none() {
+            let diagnostic =
+                Diagnostic::error("calls and quantifiers over many values are not supported here");
+            let help = "state it as an `invariant` in the model, and ask for it with `--property`";
+            diagnostics.push(diagnostic.at(tree.span, "").help(help));
+        }
+        lowered
+    }
+}

@@ -1,0 +1,4 @@
+const N: 3;
+var x: 0..3; b: boolean;
+startstate begin x := 0; b := true; end;
+rule begin N := 4; end;

@@ -1,0 +1,4 @@
+var x: 0..3; b: boolean;
+startstate begin x := 0; b := true; end;
+procedure p(var a: 0..3); begin a := 1; end;
+rule begin p(2); end;

@@ -1,0 +1,4 @@
+var x: 0..3; b: boolean;
+startstate begin x := 0; b := true; end;
+function f(): boolean; begin x := 1; return true; end;
+rule f() ==> begin b := false; end;

@@ -1,0 +1,1 @@
+rule "never closed begin end;

@@ -1,0 +1,1 @@
+type r: record a: boolean; a: 0..2; end;

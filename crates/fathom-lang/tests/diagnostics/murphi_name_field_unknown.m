@@ -1,0 +1,2 @@
+var r: record first: boolean; end;
+startstate begin r.frist := true; end;

@@ -1,0 +1,2 @@
+var a: boolean; a: 0..2;
+startstate begin end;

@@ -1,0 +1,2 @@
+var count: 0..3;
+startstate begin cuont := 0; end;

@@ -1,0 +1,3 @@
+type number: 0..3;
+var x: nubmer;
+startstate begin x := 0; end;

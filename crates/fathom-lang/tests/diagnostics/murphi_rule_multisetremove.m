@@ -1,0 +1,3 @@
+var m: multiset [2] of boolean;
+startstate begin undefine m; end;
+rule begin multisetremove(1, m); end;

@@ -1,0 +1,5 @@
+var x: 0..3; b: boolean;
+startstate begin x := 0; b := true; end;
+rule begin
+  for i: 0..3 do x := i;
+end;

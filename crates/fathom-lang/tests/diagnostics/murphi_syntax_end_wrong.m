@@ -1,0 +1,5 @@
+var x: 0..3; b: boolean;
+startstate begin x := 0; b := true; end;
+rule begin
+  if b then x := 1; endfor;
+end;

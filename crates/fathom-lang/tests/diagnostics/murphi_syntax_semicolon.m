@@ -1,0 +1,6 @@
+var x: 0..3; b: boolean;
+startstate begin x := 0; b := true; end;
+rule begin
+  x := 1
+  b := false;
+end;

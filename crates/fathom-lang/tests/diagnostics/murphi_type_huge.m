@@ -1,0 +1,2 @@
+var a: array [0..1000] of array [0..1000] of boolean;
+startstate begin end;

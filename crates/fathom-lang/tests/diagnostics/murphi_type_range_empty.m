@@ -1,0 +1,2 @@
+const N: 0;
+type t: 1..N;

@@ -1,0 +1,1 @@
+type u: union {0..3, boolean};

@@ -1,0 +1,3 @@
+type p: scalarset(2);
+var a: p;
+startstate begin clear a; end;

@@ -1,0 +1,2 @@
+var x: boolean;
+rule begin x := true; end;
