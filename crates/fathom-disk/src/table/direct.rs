@@ -7,7 +7,7 @@
 //! Invariant: `charge` covers the regions' bytes and the list of regions.
 
 use super::addressing::Addressing;
-use super::layout::Widths;
+use super::layout::{Layout, Widths};
 use super::region::{Outcome, Region};
 use super::{TABLE_OWNER, TableFull};
 use crate::budget::{Budget, BudgetError, Charge};
@@ -67,6 +67,21 @@ impl DirectTable {
         let addressing = Addressing::new(bits, true, prefix.bits);
         let (prefix_bits, prefix) = (prefix.bits, prefix.value);
         Ok(DirectTable { bits, addressing, words, widths, prefix_bits, prefix, regions, len: 0, charge })
+    }
+
+    /// Makes room for so many keys at once, for who knows how many will come: growing would move most of them several times.
+    pub(super) fn reserve(&mut self, keys: usize) -> Result<(), BudgetError> {
+        let each = keys / self.regions.len();
+        // Keys are spread evenly, but not exactly so.
+        let wanted = each + 4 * each.isqrt();
+        for index in 0..self.regions.len() {
+            while self.regions[index].room() < wanted
+                && let Some(layout) = self.regions[index].layout_for(wanted)
+            {
+                self.grow_to(index, layout)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn bits(&self) -> u32 {
@@ -202,8 +217,13 @@ impl DirectTable {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, index: usize) -> Result<(), BudgetError> {
+        let layout = self.regions[index].next_layout();
+        self.grow_to(index, layout.expect("a region where every value has a bucket is never full"))
+    }
+
+    /// Moves a region to this layout, or to the first larger one that takes all its values.
+    fn grow_to(&mut self, index: usize, mut layout: Layout) -> Result<(), BudgetError> {
         let region = &self.regions[index];
-        let mut layout = region.next_layout().expect("a region where every value has a bucket is never full");
         loop {
             let before = self.charge.bytes();
             let (taken, meanwhile) = Region::bytes_for(&layout);

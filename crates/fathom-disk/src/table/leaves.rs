@@ -52,6 +52,16 @@ impl Leaves {
         prefetch(&self.index, self.slot(hash));
     }
 
+    /// Asks for the record that the first entry met by this hash stands for. What [`Leaves::prefetch`] asked for should be there.
+    #[inline(always)]
+    pub(super) fn prefetch_record(&self, hash: u64) {
+        let entry = self.index[self.slot(hash)];
+        let (chunk, place) = chunk_of(entry as u32);
+        if let Some(chunk) = self.chunks.get(chunk) {
+            prefetch(chunk, place * self.words);
+        }
+    }
+
     /// The record with this number.
     #[inline(always)]
     pub(super) fn get(&self, number: u32) -> &[u64] {
@@ -88,7 +98,7 @@ impl Leaves {
             if entry == FREE {
                 return Err(slot);
             }
-            if (entry ^ (hash << 32)) >> 32 == 0 && self.get(entry as u32) == record {
+            if (entry ^ (hash << 32)) >> 32 == 0 && equal(self.get(entry as u32), record) {
                 return Ok(entry as u32);
             }
             slot = (slot + 1) & (self.index.len() - 1);
@@ -129,6 +139,15 @@ impl Leaves {
             self.index[slot] = hash << 32 | u64::from(number);
         }
         self.charge.resize(held + 8 * entries - 8 * old.len())
+    }
+}
+
+/// Whether two records of one width are equal: most have one word, for which a call of the library's comparison is long.
+#[inline(always)]
+fn equal(left: &[u64], right: &[u64]) -> bool {
+    match (left, right) {
+        ([left], [right]) => left == right,
+        _ => left == right,
     }
 }
 

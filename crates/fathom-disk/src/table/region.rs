@@ -65,6 +65,22 @@ impl Region {
         if self.bytes.is_empty() { Some(self.layout) } else { self.layout.larger() }
     }
 
+    /// How many values it takes before it grows.
+    pub(super) fn room(&self) -> usize {
+        if self.bytes.is_empty() { 0 } else { self.layout.values_max }
+    }
+
+    /// The smallest layout beyond its own that takes so many values, or the largest there is. `None`: it has that already.
+    pub(super) fn layout_for(&self, values: usize) -> Option<Layout> {
+        let mut layout = self.next_layout()?;
+        while layout.values_max < values
+            && let Some(larger) = layout.larger()
+        {
+            layout = larger;
+        }
+        Some(layout)
+    }
+
     /// Bytes that [`Region::grown`] allocates for a layout, and holds besides while it runs.
     pub(super) fn bytes_for(layout: &Layout) -> (usize, usize) {
         (layout.bytes() + ALIGNMENT, layout.buckets)

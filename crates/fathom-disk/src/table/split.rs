@@ -126,6 +126,10 @@ impl SplitTable {
             self.left.prefetch(left);
             self.right.prefetch(right);
         }
+        for [left, right] in &halves.hashes[..chunk.len() / self.words] {
+            self.left.prefetch_record(*left);
+            self.right.prefetch_record(*right);
+        }
     }
 
     /// The pairs of a batch, its new halves numbered.
@@ -137,7 +141,8 @@ impl SplitTable {
         }
         let too_wide = |leaves: &Leaves, bits: u32| u64::from(leaves.len()) > 1 << bits;
         while too_wide(&self.left, self.number_bits[0]) || too_wide(&self.right, self.number_bits[1]) {
-            let step = |leaves, bits| if too_wide(leaves, bits) { NUMBER_BITS_STEP } else { 0 };
+            // A half that will soon outgrow its numbers is widened along, which spares rebuilding twice.
+            let step = |leaves, bits: u32| if too_wide(leaves, bits - 1) { NUMBER_BITS_STEP } else { 0 };
             self.widen([step(&self.left, self.number_bits[0]), step(&self.right, self.number_bits[1])])?;
         }
         for pair in pairs {
@@ -158,20 +163,40 @@ impl SplitTable {
         let number_bits = [old_left + steps[0], old_right + steps[1]];
         let mut wider =
             DirectTable::new(number_bits[0] + number_bits[1], Prefix::default(), self.share, &self.budget)?;
-        let mut new = Vec::new();
-        let mut refusal = None;
+        wider.reserve(self.pairs.len())?;
+        let mut mover = Mover { wider: &mut wider, waiting: Vec::with_capacity(BATCH), new: Vec::new() };
+        let mut outcome = Ok(());
         self.pairs.for_each(|pair| {
             let (left, right) = (pair[0] >> old_right, pair[0] & ((1 << old_right) - 1));
-            if refusal.is_none() {
-                new.clear();
-                refusal = wider.insert_batch(&[left << number_bits[1] | right], &mut new).err();
+            if outcome.is_ok() {
+                outcome = mover.push(left << number_bits[1] | right);
             }
         });
-        if let Some(full) = refusal {
-            return Err(full.reason);
-        }
+        outcome?;
+        mover.flush()?;
         self.pairs = wider;
         self.number_bits = number_bits;
+        Ok(())
+    }
+}
+
+/// Puts pairs into a table, a batch at a time: one by one, each would wait for memory.
+struct Mover<'a> {
+    wider: &'a mut DirectTable,
+    waiting: Vec<u64>,
+    new: Vec<u32>,
+}
+
+impl Mover<'_> {
+    fn push(&mut self, pair: u64) -> Result<(), BudgetError> {
+        self.waiting.push(pair);
+        if self.waiting.len() == BATCH { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), BudgetError> {
+        self.new.clear();
+        self.wider.insert_batch(&self.waiting, &mut self.new).map_err(|full| full.reason)?;
+        self.waiting.clear();
         Ok(())
     }
 }

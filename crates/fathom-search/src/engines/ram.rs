@@ -9,11 +9,12 @@
 //! Memory: what [`fathom_disk::table`] says per state, 1 to 2.5 bytes per state for the layers, and the records of one layer while it is made. All of it is charged.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use fathom_disk::budget::{Budget, ChargedVec};
 use fathom_disk::key::KeyWidth;
 use fathom_disk::set::sort::sort_unique;
-use fathom_disk::table::{RECENT_BYTES, RecentKeys, ShardedTable, Table};
+use fathom_disk::table::{DIRECT_BITS_MAX, RECENT_BYTES, RecentKeys, ShardedTable, Table};
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
@@ -50,6 +51,8 @@ pub struct Worker {
     new: Vec<u32>,
     /// The new ones: its part of the next layer.
     fresh: ChargedVec<u64>,
+    /// How many words of them, from the front, are in order.
+    sorted: usize,
     encoder: LayerEncoder,
     encoded: ChargedVec<u8>,
     decoder: LayerDecoder,
@@ -65,13 +68,13 @@ const BATCH_MAX: usize = 512;
 /// Candidates of a shard that pay for its lock.
 const SHARD_BATCH_MAX: usize = 256;
 /// From here on threads pay for closing a layer.
-const SHARED_CLOSE_MIN: usize = 1 << 14;
+const SHARED_CLOSE_MIN: usize = 1 << 13;
 
 impl RamTable {
     /// An empty table for records of that shape.
     pub fn new(shape: &Shape, budget: &Budget, threads: usize) -> Result<RamTable, SearchError> {
         let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
-        let table = ShardedTable::new(width.bits(), if threads > 1 { SHARD_BITS } else { 0 }, budget)?;
+        let table = ShardedTable::new(width.bits(), shard_bits(width.bits(), threads), budget)?;
         let layers = Layers::new(budget, width)?;
         let share = budget.free() / (16 * threads.max(1));
         let record_bytes = width.words() * 8;
@@ -91,6 +94,15 @@ impl RamTable {
         RamTable { shared_close_min: states.max(1), ..self }
     }
 
+    /// Puts a worker's new states in order, if they are not.
+    fn sort(&self, worker: &mut Worker) -> Result<(), SearchError> {
+        if worker.sorted < worker.fresh.len() {
+            sort_unique(&self.budget, self.layers.width().words(), &mut worker.fresh)?;
+            worker.sorted = worker.fresh.len();
+        }
+        Ok(())
+    }
+
     /// Sorts addressed candidates by shard, and inserts where enough of them came together.
     fn route(&self, worker: &mut Worker, kept: &[u64], words: usize) -> Result<(), SearchError> {
         let addressing = self.table.addressing();
@@ -106,6 +118,16 @@ impl RamTable {
             }
         }
         Ok(())
+    }
+}
+
+/// Into how many shards a table is cut, as a power of two. Keys that are cut are numbered by half in every shard anew, so of those there are no more than it
+/// takes to keep threads apart.
+fn shard_bits(bits: u32, threads: usize) -> u32 {
+    match (threads, bits <= DIRECT_BITS_MAX) {
+        (0 | 1, _) => 0,
+        (_, true) => SHARD_BITS,
+        (_, false) => (2 * threads).next_power_of_two().ilog2().min(SHARD_BITS),
     }
 }
 
@@ -153,6 +175,7 @@ impl LayerPolicy for RamTable {
             routes: Routes::new(budget, count, words, self.shard_records)?,
             new: Vec::with_capacity(self.batch_records),
             fresh: ChargedVec::with_capacity(budget, "next layer", 0)?,
+            sorted: 0,
             encoder: LayerEncoder::new(budget, width)?,
             encoded: ChargedVec::with_capacity(budget, "next layer", 0)?,
             decoder: LayerDecoder::new(budget, width)?,
@@ -190,21 +213,21 @@ impl LayerPolicy for RamTable {
                 }
             }
         }
-        Ok(())
+        // Nothing more is to come from this thread, so it sorts what it found while others may still be at work.
+        self.sort(worker)
     }
 
     fn close_layer(&mut self, workers: &mut [Worker]) -> Result<ClosedLayer, SearchError> {
         let words = self.layers.width().words();
         let states = workers.iter().map(|worker| worker.fresh.len() / words).sum::<usize>();
-        if workers.len() == 1 || states < self.shared_close_min {
-            close_alone(&self.budget, words, workers)?;
-        } else {
-            close_together(&self.budget, words, workers)?;
-        }
+        workers.iter_mut().try_for_each(|worker| self.sort(worker))?;
+        let parts = if states < self.shared_close_min { 1 } else { workers.len() };
+        close(&self.budget, words, workers, parts)?;
         self.layers.push(workers.iter().map(|worker| &*worker.encoded))?;
         for worker in workers {
             worker.encoded.clear();
             worker.fresh.clear();
+            worker.sorted = 0;
             worker.served = usize::MAX;
         }
         self.cursor.store(0, Ordering::Relaxed);
@@ -237,42 +260,34 @@ impl LayerPolicy for RamTable {
     }
 }
 
-/// Sorts and codes a layer on one thread: everything goes to the first worker.
-fn close_alone(budget: &Budget, words: usize, workers: &mut [Worker]) -> Result<(), SearchError> {
-    let (first, others) = workers.split_first_mut().expect("there is at least one worker");
-    for other in others {
-        first.fresh.extend(&other.fresh)?;
-    }
-    sort_unique(budget, words, &mut first.fresh)?;
-    Ok(first.encoder.encode(&first.fresh, &mut first.encoded)?)
-}
-
-/// Sorts and codes a layer on all threads: each sorts what it has, then each codes one range of the merged keys.
-fn close_together(budget: &Budget, words: usize, workers: &mut [Worker]) -> Result<(), SearchError> {
-    in_parallel(workers, &|worker: &mut Worker| {
-        Ok(sort_unique(budget, words, &mut worker.fresh).map(|_| ())?)
-    })?;
-    let bounds = bounds(words, workers);
+/// Codes a layer in so many parts, each a range of the merged keys of all workers and made by a thread.
+fn close(budget: &Budget, words: usize, workers: &mut [Worker], parts: usize) -> Result<(), SearchError> {
+    let bounds = bounds(words, workers, parts);
     let sorted: Vec<ChargedVec<u64>> = workers
         .iter_mut()
         .map(|worker| {
             Ok(std::mem::replace(&mut worker.fresh, ChargedVec::with_capacity(budget, "next layer", 0)?))
         })
         .collect::<Result<_, SearchError>>()?;
-    let ranges: Vec<Vec<&[u64]>> = (0..workers.len())
-        .map(|part| {
-            sorted.iter().zip(&bounds).map(|(keys, bounds)| &keys[bounds[part]..bounds[part + 1]]).collect()
-        })
-        .collect();
+    let ranges = |part: usize| -> Vec<&[u64]> {
+        let ranges = sorted.iter().zip(&bounds).map(|(keys, bounds)| &keys[bounds[part]..bounds[part + 1]]);
+        ranges.filter(|range| !range.is_empty()).collect()
+    };
+    let (own, others) = workers.split_first_mut().expect("there is at least one worker");
     std::thread::scope(|scope| {
-        let threads: Vec<_> = workers
+        let threads: Vec<_> = others
             .iter_mut()
-            .zip(ranges)
-            .map(|(worker, ranges)| scope.spawn(move || merge_and_encode(words, ranges, worker)))
+            .zip(1..parts)
+            .map(|(worker, part)| {
+                let ranges = ranges(part);
+                scope.spawn(move || merge_and_encode(words, ranges, worker))
+            })
             .collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().expect("a thread that closes a layer does not panic"))
+        let done = merge_and_encode(words, ranges(0), own);
+        let join = |thread: ScopedJoinHandle<'_, Result<(), SearchError>>| {
+            thread.join().expect("a thread that closes a layer does not panic")
+        };
+        threads.into_iter().map(join).fold(done, Result::and)
     })?;
     for (worker, mut keys) in workers.iter_mut().zip(sorted) {
         keys.clear();
@@ -281,25 +296,13 @@ fn close_together(budget: &Budget, words: usize, workers: &mut [Worker]) -> Resu
     Ok(())
 }
 
-fn in_parallel(
-    workers: &mut [Worker],
-    work: &(dyn Fn(&mut Worker) -> Result<(), SearchError> + Sync),
-) -> Result<(), SearchError> {
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = workers.iter_mut().map(|worker| scope.spawn(move || work(worker))).collect();
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().expect("a thread that closes a layer does not panic"))
-    })
-}
-
-/// For each worker's sorted keys: where each of as many ranges of about equal size begins, in words. The ranges are cut at keys of the largest worker.
-fn bounds(words: usize, workers: &[Worker]) -> Vec<Vec<usize>> {
+/// For each worker's sorted keys: where each of so many ranges of about equal size begins, in words. The ranges are cut at keys of the largest worker.
+fn bounds(words: usize, workers: &[Worker], parts: usize) -> Vec<Vec<usize>> {
     let largest =
         workers.iter().map(|worker| &*worker.fresh).max_by_key(|keys| keys.len()).expect("there are workers");
     let count = largest.len() / words;
     let cuts: Vec<&[u64]> =
-        (1..workers.len()).map(|part| &largest[count * part / workers.len() * words..][..words]).collect();
+        (1..parts).map(|part| &largest[count * part / parts * words..][..words]).collect();
     let position = |keys: &[u64], cut: &[u64]| {
         let (mut low, mut high) = (0, keys.len() / words);
         while low < high {
@@ -317,12 +320,14 @@ fn bounds(words: usize, workers: &[Worker]) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Merges sorted, disjoint ranges and codes them, a block at a time.
+/// Merges sorted, disjoint ranges, none of them empty, and codes them, a block at a time.
 fn merge_and_encode(words: usize, mut ranges: Vec<&[u64]>, worker: &mut Worker) -> Result<(), SearchError> {
     let Worker { encoder, encoded, kept: block, .. } = worker;
     let block_words = block.capacity().min(BLOCK_KEYS * words) / words * words;
     block.clear();
-    ranges.retain(|range| !range.is_empty());
+    if let [only] = &*ranges {
+        return Ok(encoder.encode(only, encoded)?);
+    }
     while !ranges.is_empty() {
         let least =
             (0..ranges.len()).min_by_key(|range| &ranges[*range][..words]).expect("some range is not empty");

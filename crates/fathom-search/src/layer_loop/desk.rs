@@ -13,8 +13,10 @@ use super::tally::Tally;
 use super::{LayerPolicy, Observer, Progress, Settings, Tuning};
 use crate::error::SearchError;
 
-/// What a thread needs to expand batches.
+/// What a thread needs to expand batches. No two threads' share a cache line, nor a pair of lines that are fetched together: each counts
+/// here for every state.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(super) struct Desk {
     pub(super) batch: RecordBuffer,
     batch_records: usize,
