@@ -10,23 +10,26 @@
 //!
 //! `expand_N` gives the number of finished sources, as the seam's `expand` does.
 
+mod statements;
+
 use fathom_model::expression::{
     BinaryOperator, Domain, Expression, ExpressionKind, FaultKind, Overflow, UnaryOperator,
 };
 use fathom_model::layout::Layout;
-use fathom_model::program::{Action, Assignment, Composition, Program, Statement, VariableId};
+use fathom_model::program::{Action, Assignment, Composition, Program, VariableId};
 use fathom_model::span::Span;
 use fathom_model::steps::Labels;
+
+use self::statements::Scene;
 
 /// A whole translation unit that answers requests about asynchronous programs, by their numbers here, on standard input; `server.c` says how.
 ///
 /// # Panics
-/// If one of the programs is synchronous or not plain.
+/// If one of the programs is synchronous.
 pub fn unit(programs: &[(&Program, &Layout)]) -> String {
     let mut text = include_str!("emit_c/prelude.h").to_owned();
     for (number, (program, layout)) in programs.iter().enumerate() {
         assert_eq!(program.composition, Composition::Asynchronous, "joint steps are not printed");
-        assert!(program.is_plain(), "only plain programs are printed");
         let mut printer = Printer { program, layout, text, names: 0 };
         printer.expand(number);
         printer.label(number);
@@ -91,7 +94,7 @@ impl Printer<'_> {
             self.committed();
         }
         for (process, it) in program.processes.iter().enumerate() {
-            let place = self.read("s", it.variable, "0");
+            let place = self.raw("s", it.variable, "0");
             self.line(&format!("switch ({place}) {{"));
             for location in 0..it.locations.len() as u32 {
                 self.location(process, location, commits);
@@ -111,7 +114,7 @@ impl Printer<'_> {
     fn committed(&mut self) {
         let mut terms = vec!["0".to_owned()];
         for process in &self.program.processes {
-            let place = self.read("s", process.variable, "0");
+            let place = self.raw("s", process.variable, "0");
             for (location, _) in process.locations.iter().enumerate().filter(|(_, it)| it.committed) {
                 terms.push(format!("{place} == {location}"));
             }
@@ -146,24 +149,18 @@ impl Printer<'_> {
         let (bad, next) = (format!("bad_{number}"), format!("next_{number}"));
         self.line("{");
         for mover in action.movers.iter().skip(1) {
-            let place = self.read("s", self.program.process(mover.process).variable, "0");
+            let place = self.raw("s", self.program.process(mover.process).variable, "0");
             self.line(&format!("if ({place} != {}) goto {next};", mover.from));
         }
+        self.arguments(action);
+        let mut scene = Scene { words: "s", trap: &bad, discard: Some(&next), exits: Vec::new() };
         if let Some(guard) = &action.command.guard {
-            let value = self.value("s", guard, &bad);
+            let value = self.value(guard, &mut scene);
             self.line(&format!("if (!({value})) goto {next};"));
         }
         self.line(&format!("uint64_t t[{words}]; for (int w = 0; w < {words}; w++) t[w] = s[w];"));
-        for statement in &action.command.body {
-            match statement {
-                Statement::Move { process, to } => {
-                    let variable = self.program.process(*process).variable;
-                    self.write(variable, "0", &to.to_string());
-                }
-                Statement::Assign(assignments) => self.assign(assignments, &bad),
-                _ => unreachable!("only plain programs are printed"),
-            }
-        }
+        scene.words = "t";
+        self.statements(&action.command.body, &mut scene);
         self.line("if (steps == capacity) goto full;");
         self.line(&format!("for (int w = 0; w < {words}; w++) targets[steps * {words} + w] = t[w];"));
         self.line(&format!("actions[steps++] = {number};\ngoto {next};"));
@@ -172,19 +169,22 @@ impl Printer<'_> {
         self.line(&format!("{next}: __attribute__((unused)); ;\n}}"));
     }
 
-    fn assign(&mut self, assignments: &[Assignment], trap: Trap<'_>) {
+    fn assign(&mut self, assignments: &[Assignment], scene: &mut Scene<'_>) {
+        let trap = scene.trap;
         let mut stores = Vec::new();
         for Assignment { place, value, span } in assignments {
             let index = match &place.index {
                 Some(index) => {
-                    let index = self.value("t", index, trap);
+                    let index = self.value(index, scene);
                     self.index(place.variable, &index, place.span, trap)
                 }
                 None => "0".to_owned(),
             };
-            let value = self.value("t", value, trap);
+            let value = self.value(value, scene);
             let domain = self.program.variable(place.variable).domain;
-            stores.push((place.variable, index, self.convert(domain, &value, *span, trap)));
+            // A value may be the name of a temporary that another store changes.
+            let value = self.convert(domain, &value, *span, trap);
+            stores.push((place.variable, index, self.let_be(&value)));
         }
         for (variable, index, value) in stores {
             self.write(variable, &index, &value);
@@ -197,7 +197,8 @@ impl Printer<'_> {
         for (bit, label) in self.program.labels.iter().enumerate() {
             let (bad, next) = (format!("bad_{bit}"), format!("next_{bit}"));
             self.line("{");
-            let value = self.value("s", &label.expression, &bad);
+            let mut scene = Scene { words: "s", trap: &bad, discard: None, exits: Vec::new() };
+            let value = self.value(&label.expression, &mut scene);
             self.line(&format!("labels |= (uint64_t)({value} != 0) << {bit};\ngoto {next};"));
             self.line(&format!("{bad}: __attribute__((unused)); labels |= UINT64_C({});", Labels::FAULT.0));
             self.line(&format!("{next}: ;\n}}"));
@@ -205,7 +206,13 @@ impl Printer<'_> {
         self.line("return labels;\n}");
     }
 
-    fn read(&mut self, words: &str, variable: VariableId, index: &str) -> String {
+    /// A scalar or an element as it is, undefined or not.
+    fn raw(&mut self, words: &str, variable: VariableId, index: &str) -> String {
+        if self.is_temporary(variable) {
+            let element =
+                self.program.variable(variable).length.map_or(String::new(), |_| format!("[{index}]"));
+            return self.let_be(&format!("t{}{element}", variable.0));
+        }
         let field = &self.layout.fields[variable.index()];
         let low = integer(field.domain.low);
         let (count, bits) = (self.layout.words(), field.element_bits);
@@ -214,6 +221,11 @@ impl Printer<'_> {
     }
 
     fn write(&mut self, variable: VariableId, index: &str, value: &str) {
+        if self.is_temporary(variable) {
+            let element =
+                self.program.variable(variable).length.map_or(String::new(), |_| format!("[{index}]"));
+            return self.line(&format!("t{}{element} = {value};", variable.0));
+        }
         let field = &self.layout.fields[variable.index()];
         let (count, bits) = (self.layout.words(), field.element_bits);
         let code = format!("(uint64_t)({value}) - (uint64_t){}", integer(field.domain.low));
@@ -252,19 +264,23 @@ impl Printer<'_> {
         value.to_owned()
     }
 
-    /// The value of an expression over the words `s` (the source) or `t` (the record under change).
-    fn value(&mut self, words: &str, expression: &Expression, trap: Trap<'_>) -> String {
-        let span = expression.span;
+    /// The value of an expression.
+    fn value(&mut self, expression: &Expression, scene: &mut Scene<'_>) -> String {
+        let (span, trap) = (expression.span, scene.trap);
         match &expression.kind {
             ExpressionKind::Constant(value) => integer(*value),
-            ExpressionKind::Read(variable) => self.read(words, *variable, "0"),
+            ExpressionKind::Read(variable) => {
+                let value = self.raw(scene.words, *variable, "0");
+                self.defined(*variable, value, span, trap)
+            }
             ExpressionKind::Element(variable, index) => {
-                let index = self.value(words, index, trap);
+                let index = self.value(index, scene);
                 let index = self.index(*variable, &index, span, trap);
-                self.read(words, *variable, &index)
+                let value = self.raw(scene.words, *variable, &index);
+                self.defined(*variable, value, span, trap)
             }
             ExpressionKind::Unary(operator, operand) => {
-                let operand = self.value(words, operand, trap);
+                let operand = self.value(operand, scene);
                 match operator {
                     UnaryOperator::Negate => {
                         self.checked("__builtin_sub_overflow", "INT64_C(0)", &operand, span, trap)
@@ -274,42 +290,41 @@ impl Printer<'_> {
                 }
             }
             ExpressionKind::Binary(operator, left, right) => {
-                let left = self.value(words, left, trap);
-                let right = self.value(words, right, trap);
+                let left = self.value(left, scene);
+                let right = self.value(right, scene);
                 self.binary(*operator, &left, &right, span, trap)
             }
-            ExpressionKind::All(operands) => self.logical(words, operands, trap, true),
-            ExpressionKind::Any(operands) => self.logical(words, operands, trap, false),
+            ExpressionKind::All(operands) => self.logical(operands, scene, true),
+            ExpressionKind::Any(operands) => self.logical(operands, scene, false),
             ExpressionKind::Conditional(operands) => {
                 let [condition, then, otherwise] = &**operands;
                 let result = self.let_be("0");
-                let condition = self.value(words, condition, trap);
+                let condition = self.value(condition, scene);
                 self.line(&format!("if ({condition}) {{"));
-                let then = self.value(words, then, trap);
+                let then = self.value(then, scene);
                 self.line(&format!("{result} = {then};\n}} else {{"));
-                let otherwise = self.value(words, otherwise, trap);
+                let otherwise = self.value(otherwise, scene);
                 self.line(&format!("{result} = {otherwise};\n}}"));
                 result
             }
             ExpressionKind::Convert(domain, operand) => {
-                let operand = self.value(words, operand, trap);
+                let operand = self.value(operand, scene);
                 self.convert(*domain, &operand, span, trap)
             }
             ExpressionKind::Checked(domain, kind, operand) => {
-                let operand = self.value(words, operand, trap);
+                let operand = self.value(operand, scene);
                 self.inside(*domain, &operand, *kind, span, trap)
             }
-            ExpressionKind::IsUndefined(_) | ExpressionKind::Compute(_) => {
-                unreachable!("only plain programs are printed")
-            }
+            ExpressionKind::IsUndefined(place) => self.is_undefined(place, scene),
+            ExpressionKind::Compute(computation) => self.compute(computation, scene),
         }
     }
 
-    fn logical(&mut self, words: &str, operands: &[Expression], trap: Trap<'_>, all: bool) -> String {
+    fn logical(&mut self, operands: &[Expression], scene: &mut Scene<'_>, all: bool) -> String {
         let result = self.let_be(if all { "0" } else { "1" });
         self.line("do {");
         for operand in operands {
-            let value = self.value(words, operand, trap);
+            let value = self.value(operand, scene);
             self.line(&format!("if ({}{value}) break;", if all { "!" } else { "" }));
         }
         self.line(&format!("{result} = {};\n}} while (0);", i32::from(all)));

@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::Switch;
 use fathom_model::expression::Domain;
-use fathom_model::program::{Action, Assignment, VariableId};
+use fathom_model::program::{Action, Assignment, Command, VariableId};
 
 use super::condition::Test;
 use super::emitter::{Cursors, Emitter, Form, Operand, Trap};
@@ -77,10 +77,16 @@ impl Emitter<'_, '_> {
     }
 
     /// Compiles one action, whose owner is where it has to be and of whose tests these are left.
-    pub(super) fn action(&mut self, action_number: u32, tests: &[Test<'_>], full: Block) {
-        let number = action_number;
+    pub(super) fn action(&mut self, number: u32, tests: &[Test<'_>], full: Block) {
         let program = self.program;
         let action = &program.actions[number as usize];
+        self.bind(action);
+        let number = self.builder.ins().iconst(types::I32, i64::from(number));
+        self.command(&action.command, number, tests, full);
+    }
+
+    /// Compiles a command whose parameters are bound, for the action of that number, of whose tests these are left.
+    pub(super) fn command(&mut self, command: &Command, number: Value, tests: &[Test<'_>], full: Block) {
         let facts = self.fact_count();
         let next = self.builder.create_block();
         let failing = self.builder.create_block();
@@ -88,18 +94,15 @@ impl Emitter<'_, '_> {
         let site = self.builder.append_block_param(failing, types::I32);
         self.trap = Trap::Action { block: failing };
         self.discard = Some(next);
-        self.bind(action);
         self.view.reset();
         self.require(tests, next);
-        if !is_straight(&action.command) {
-            self.keep_in_memory(&action.command.body);
+        if !is_straight(command) {
+            self.keep_in_memory(&command.body);
         }
-        self.statements(&action.command.body);
-        let number = self.builder.ins().iconst(types::I32, i64::from(number));
+        self.statements(&command.body);
         self.step(number, full);
         self.builder.ins().jump(next, &[]);
         self.enter(failing);
-        let number = self.builder.ins().iconst(types::I32, i64::from(action_number));
         self.fault(site, number, next, full);
         self.enter(next);
         self.view.reset();

@@ -4,18 +4,22 @@
 //! that makes these tests for all of them: the meetings of one sender's transition have its guard in common, the transitions of a
 //! process often ask the same variable. Neighbours that ask for different locations of one receiver are told apart by one dispatch.
 
-use cranelift_codegen::ir::{Block, InstBuilder};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, types};
 use fathom_model::expression::{Expression, ExpressionKind};
-use fathom_model::program::VariableId;
+use fathom_model::program::{Action, VariableId};
 
 use super::condition::{Test, flatten};
 use super::emitter::{Emitter, Trap};
 use super::interval::Interval;
+use super::plan::are_instances;
 
 /// From how many locations of a receiver on they are told apart by one dispatch.
 const DISPATCH_MIN: usize = 3;
 /// From how many neighbours on a shared test is made apart.
 const SHARED_MIN: usize = 2;
+/// From how many instances of a rule on they are gone through in a loop, if the program is large.
+const INSTANCES_MIN: usize = 3;
 /// How far to look for neighbours that share a test: bounds the time to compile long lists.
 const NEIGHBOURS_MAX: usize = 64;
 
@@ -31,8 +35,69 @@ struct Candidate<'a> {
 impl<'a> Emitter<'a, '_> {
     /// Compiles actions that one process owns at one location (or that nobody owns), in order. Goes to `full` when there is no room.
     pub(super) fn actions(&mut self, numbers: &[u32], full: Block) {
+        let actions = &self.program.actions;
+        let loops = self.tables.loops;
+        let together =
+            |one: &u32, other: &u32| are_instances(&actions[*one as usize], &actions[*other as usize]);
+        let mut waiting = Vec::new();
+        for run in numbers.chunk_by(together) {
+            if loops && run.len() >= INSTANCES_MIN {
+                self.each(&std::mem::take(&mut waiting), full);
+                self.instances(run, full);
+            } else {
+                waiting.extend_from_slice(run);
+            }
+        }
+        self.each(&waiting, full);
+    }
+
+    /// Compiles each action by itself.
+    fn each(&mut self, numbers: &[u32], full: Block) {
         let candidates: Vec<Candidate<'a>> = numbers.iter().map(|number| self.candidate(*number)).collect();
         self.candidates(&candidates, full);
+    }
+
+    /// Compiles instances of one rule as a loop over them.
+    fn instances(&mut self, numbers: &[u32], full: Block) {
+        let program = self.program;
+        let actions: Vec<&Action> = numbers.iter().map(|number| &program.actions[*number as usize]).collect();
+        let rows = numbers.iter().zip(&actions);
+        let table: Box<[i64]> = rows
+            .flat_map(|(number, action)| {
+                std::iter::once(i64::from(*number)).chain(action.arguments.iter().copied())
+            })
+            .collect();
+        let command = &actions[0].command;
+        let row_bytes = 8 * (1 + command.parameters.len() as i64);
+        let first = table.as_ptr() as i64;
+        self.tables.instances.push(table);
+        let cursor = self.builder.declare_var(types::I64);
+        let start = self.integer(first);
+        self.builder.def_var(cursor, start);
+        let [head, exit] = [(); 2].map(|()| self.builder.create_block());
+        self.builder.ins().jump(head, &[]);
+        self.builder.switch_to_block(head);
+        let row = self.builder.use_var(cursor);
+        let flags = self.loads_behind_a_check();
+        let number = self.builder.ins().load(types::I64, flags, row, 0);
+        let number = self.builder.ins().ireduce(types::I32, number);
+        for (column, parameter) in command.parameters.iter().enumerate() {
+            let arguments = actions.iter().map(|action| Interval::exactly(action.arguments[column]));
+            let interval = arguments.reduce(Interval::union).expect("there are instances");
+            let register = self.bind_register(*parameter, interval);
+            let argument = self.builder.ins().load(types::I64, flags, row, 8 * (1 + column as i32));
+            self.builder.def_var(register, argument);
+        }
+        let mut tests = Vec::new();
+        command.guard.iter().for_each(|guard| flatten(guard, &mut tests));
+        self.command(command, number, &tests, full);
+        let next = self.builder.ins().iadd_imm_s(row, row_bytes);
+        self.builder.def_var(cursor, next);
+        let end = first + row_bytes * numbers.len() as i64;
+        let more = self.builder.ins().icmp_imm_s(IntCC::NotEqual, next, end);
+        self.builder.ins().brif(more, head, &[], exit, &[]);
+        self.builder.seal_block(head);
+        self.enter(exit);
     }
 
     fn candidate(&mut self, number: u32) -> Candidate<'a> {

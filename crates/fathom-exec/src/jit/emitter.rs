@@ -80,8 +80,7 @@ pub(super) struct Emitter<'a, 'f> {
     pub(super) layout: &'a Layout,
     pub(super) builder: FunctionBuilder<'f>,
     pub(super) regions: Regions,
-    /// All faults that compiled code may report, by site.
-    pub(super) sites: &'a mut Vec<Site>,
+    pub(super) tables: &'a mut Tables,
     /// The helper that wraps a value around a domain whose size is no power of two.
     pub(super) wrap: FuncRef,
     pub(super) source: Source,
@@ -97,6 +96,17 @@ pub(super) struct Emitter<'a, 'f> {
     /// Where an action goes on that is assumed away.
     pub(super) discard: Option<Block>,
     facts: Vec<Fact>,
+}
+
+/// What compiled code refers to.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    /// All faults that it may report, by site.
+    pub(super) sites: Vec<Site>,
+    /// For each rule whose instances are gone through in a loop: the action and the arguments of each. Compiled code has their addresses.
+    pub(super) instances: Vec<Box<[i64]>>,
+    /// Whether instances of rules are gone through in loops.
+    pub(super) loops: bool,
 }
 
 /// How and where something that is compiled may fault.
@@ -138,7 +148,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         program: &'a Program,
         layout: &'a Layout,
         mut builder: FunctionBuilder<'f>,
-        sites: &'a mut Vec<Site>,
+        tables: &'a mut Tables,
         wrap: FuncRef,
         source: Source,
     ) -> Emitter<'a, 'f> {
@@ -151,7 +161,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             layout,
             builder,
             regions,
-            sites,
+            tables,
             wrap,
             source,
             trap,
@@ -208,8 +218,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.enter(bad);
         match self.trap {
             Trap::Action { block } => {
-                let site = self.sites.len() as i64;
-                self.sites.push(Site { kind, span });
+                let site = self.tables.sites.len() as i64;
+                self.tables.sites.push(Site { kind, span });
                 let site = self.builder.ins().iconst(types::I32, site);
                 self.builder.ins().jump(block, &[site.into()]);
             }

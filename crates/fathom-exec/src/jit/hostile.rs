@@ -70,10 +70,12 @@ fn attack(compiled: &Compiled, random: &mut Random, keep_padding: bool, name: &s
 
 fn attack_program(program: &Program, possible: &dyn Possible, seed: u64, name: &str) {
     let compiled = Compiled::new(program.clone(), possible).expect("this machine is supported");
+    let compact = Compiled::compact(program.clone(), possible).expect("this machine is supported");
     let mut random = Random::new(seed);
     for _ in 0..4 {
         attack(&compiled, &mut random, true, name);
         attack(&compiled, &mut random, false, name);
+        attack(&compact, &mut random, false, name);
     }
 }
 

@@ -18,7 +18,7 @@ use fathom_model::program::{Program, VariableId};
 use fathom_model::steps::Labels;
 
 use super::Unsupported;
-use super::emitter::{Cursors, Emitter, Site, Source, Trap};
+use super::emitter::{Cursors, Emitter, Source, Tables, Trap};
 use super::interval::Interval;
 use super::plan::{Part, Plan};
 use super::runtime;
@@ -30,8 +30,7 @@ pub(super) struct Compiler<'a> {
     pub(super) module: &'a mut JITModule,
     /// The helper of [`runtime::wrap`].
     pub(super) wrap: FuncId,
-    /// All faults that compiled code may report, by site.
-    pub(super) sites: Vec<Site>,
+    pub(super) tables: Tables,
     pub(super) scratch: FunctionBuilderContext,
 }
 
@@ -147,7 +146,7 @@ impl Compiler<'_> {
             1 => Source::Word(parameters[0]),
             _ => Source::Pointer(parameters[0]),
         };
-        let mut emitter = Emitter::new(self.program, self.layout, builder, &mut self.sites, wrap, source);
+        let mut emitter = Emitter::new(self.program, self.layout, builder, &mut self.tables, wrap, source);
         build(&mut emitter, &parameters, self.module);
         emitter.builder.seal_all_blocks();
         emitter.builder.finalize(self.module.target_config());

@@ -53,7 +53,7 @@ use fathom_model::steps::{Fault, Labels, Marks, ProcessSet, RawColumns, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 
 use crate::interpreter::Interpreter;
-use emitter::Site;
+use emitter::{Site, Tables};
 use runtime::{Code, Output};
 
 /// A program as machine code: a transition system.
@@ -101,7 +101,23 @@ impl Compiled {
     /// If the program is not well formed: the front-end that made it is wrong.
     pub fn new(program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
         let interpreter = Interpreter::new(program, possible);
-        let (code, sites) = compile(interpreter.program(), interpreter.layout())?;
+        let plan = plan::Plan::new(interpreter.program(), interpreter.layout().words());
+        Compiled::planned(interpreter, &plan)
+    }
+
+    /// As [`Compiled::new`] compiles large programs, whatever the size: one piece of code for all instances of a rule. Compiles faster, runs
+    /// slower.
+    ///
+    /// # Panics
+    /// As [`Compiled::new`].
+    pub fn compact(program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
+        let interpreter = Interpreter::new(program, possible);
+        let plan = plan::Plan::compact(interpreter.program(), interpreter.layout().words());
+        Compiled::planned(interpreter, &plan)
+    }
+
+    fn planned(interpreter: Interpreter, plan: &plan::Plan) -> Result<Compiled, Unsupported> {
+        let (code, sites) = compile(interpreter.program(), interpreter.layout(), plan)?;
         let movers = interpreter.program().actions.iter().map(|action| {
             let mut movers = ProcessSet::default();
             action.movers.iter().for_each(|mover| movers.insert(mover.process.0));
@@ -199,11 +215,10 @@ impl std::fmt::Debug for Compiled {
     }
 }
 
-fn compile(program: &Program, layout: &Layout) -> Result<(Code, Vec<Site>), Unsupported> {
+fn compile(program: &Program, layout: &Layout, plan: &plan::Plan) -> Result<(Code, Vec<Site>), Unsupported> {
     if stack_elements(program) > STACK_ELEMENTS_MAX {
         return Err(Unsupported::Program("its temporary arrays are too long for the stack".into()));
     }
-    let plan = plan::Plan::new(program, layout.words());
     let mut module = module(plan.optimise)?;
     let mut signature = module.make_signature();
     signature.params.extend([AbiParam::new(types::I64); 3]);
@@ -214,16 +229,16 @@ fn compile(program: &Program, layout: &Layout) -> Result<(Code, Vec<Site>), Unsu
         layout,
         module: &mut module,
         wrap,
-        sites: Vec::new(),
+        tables: Tables { loops: plan.loops, ..Tables::default() },
         scratch: FunctionBuilderContext::new(),
     };
     let expand = match program.composition {
-        Composition::Asynchronous => Some(compiler.expand(&plan)?),
+        Composition::Asynchronous => Some(compiler.expand(plan)?),
         Composition::Synchronous => None,
     };
     let label = compiler.label()?;
-    let sites = compiler.sites;
-    let code = Code::finish(module, expand, label, layout.words())?;
+    let Tables { sites, instances, .. } = compiler.tables;
+    let code = Code::finish(module, instances, [expand, Some(label)], layout.words())?;
     Ok((code, sites))
 }
 

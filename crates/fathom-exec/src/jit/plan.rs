@@ -4,6 +4,8 @@
 //! time to compile a function grows faster than its size, so in large programs every process, and in large processes every location and every so
 //! many actions, get functions of their own.
 
+use std::sync::Arc;
+
 use fathom_model::program::{Action, Program};
 
 use super::expression::node_count;
@@ -14,6 +16,9 @@ const FUNCTION_WEIGHT_MAX: usize = 6_000;
 /// Programs above this weight are compiled without optimisation.
 const OPTIMISED_WEIGHT_MAX: usize = 60_000;
 
+/// Programs above this weight have no code of their own for each instance of a rule.
+const LOOPLESS_WEIGHT_MAX: usize = 40_000;
+
 /// What is done for each source, in order.
 pub(super) struct Plan {
     pub(super) parts: Vec<Part>,
@@ -21,6 +26,8 @@ pub(super) struct Plan {
     pub(super) inline: bool,
     /// Whether to spend time on better code.
     pub(super) optimise: bool,
+    /// Whether the instances of a rule are gone through in a loop, in place of code for each.
+    pub(super) loops: bool,
 }
 
 /// The actions of one process, or those of nobody.
@@ -36,6 +43,17 @@ pub(super) struct Part {
 impl Plan {
     /// Plans a program with records of so many words.
     pub(super) fn new(program: &Program, words: usize) -> Plan {
+        let weights: Vec<usize> = program.actions.iter().map(|action| weight(action, words)).collect();
+        let loops = weights.iter().sum::<usize>() > LOOPLESS_WEIGHT_MAX;
+        Plan::of(program, weights, loops)
+    }
+
+    /// Plans a program as if it were large.
+    pub(super) fn compact(program: &Program, words: usize) -> Plan {
+        Plan::of(program, program.actions.iter().map(|action| weight(action, words)).collect(), true)
+    }
+
+    fn of(program: &Program, mut weights: Vec<usize>, loops: bool) -> Plan {
         let mut owned: Vec<Vec<Vec<u32>>> =
             program.processes.iter().map(|process| vec![Vec::new(); process.locations.len()]).collect();
         let mut free = Vec::new();
@@ -45,7 +63,13 @@ impl Plan {
                 None => free.push(number),
             }
         }
-        let weights: Vec<usize> = program.actions.iter().map(|action| weight(action, words)).collect();
+        if loops {
+            for (number, pair) in program.actions.windows(2).enumerate() {
+                if are_instances(&pair[0], &pair[1]) {
+                    weights[number + 1] = 0;
+                }
+            }
+        }
         let mut parts: Vec<Part> = (0..)
             .zip(owned)
             .map(|(process, locations)| Part::new(Some(process), (0..).zip(locations), &weights))
@@ -53,7 +77,7 @@ impl Plan {
         parts.push(Part::new(None, std::iter::once((0, free)), &weights));
         parts.retain(|part| !part.locations.is_empty());
         let total: usize = weights.iter().sum();
-        Plan { parts, inline: total <= FUNCTION_WEIGHT_MAX, optimise: total <= OPTIMISED_WEIGHT_MAX }
+        Plan { parts, inline: total <= FUNCTION_WEIGHT_MAX, optimise: total <= OPTIMISED_WEIGHT_MAX, loops }
     }
 }
 
@@ -86,6 +110,11 @@ fn lists(actions: Vec<u32>, weights: &[usize]) -> Vec<Vec<u32>> {
         lists.last_mut().expect("there is a first list").push(action);
     }
     lists
+}
+
+/// Whether two actions are instances of one rule, one next to the other.
+pub(super) fn are_instances(one: &Action, other: &Action) -> bool {
+    one.movers.is_empty() && other.movers.is_empty() && Arc::ptr_eq(&one.command, &other.command)
 }
 
 /// About how much code an action becomes.

@@ -8,7 +8,7 @@
 //! * faults up to the capacity: each compares their number with it first;
 //! * one spare record, where bodies keep words when there is no room for a target.
 //!
-//! It reads the records it was given. Addresses inside a record are constants, or come from an index that was compared with the length of
+//! It reads the records it was given and the tables of instances that live as long as it does, each from its start to its end. Addresses inside a record are constants, or come from an index that was compared with the length of
 //! the array or clamped to it, whatever values the record holds.
 #![allow(unsafe_code)]
 
@@ -69,6 +69,8 @@ pub(super) struct Code {
     words_per_record: usize,
     /// Owns the memory of the functions. Nothing asks it anything until it is dropped.
     module: Mutex<Option<Box<JITModule>>>,
+    /// Tables whose addresses are in the functions.
+    _tables: Vec<Box<[i64]>>,
 }
 
 /// Where the steps of a batch go: columns of one capacity.
@@ -86,8 +88,8 @@ impl Code {
     /// promises at the top of this file.
     pub(super) fn finish(
         mut module: JITModule,
-        expand: Option<FuncId>,
-        label: FuncId,
+        tables: Vec<Box<[i64]>>,
+        [expand, label]: [Option<FuncId>; 2],
         words_per_record: usize,
     ) -> Result<Code, Unsupported> {
         module.finalize_definitions()?;
@@ -101,12 +103,13 @@ impl Code {
             module.get_finalized_function(function)
         };
         let expand = expand.map(|function| address(function, 2, 1));
-        let label = address(label, 3, 0);
+        let label = address(label.expect("labels are always compiled"), 3, 0);
         // SAFETY: a finished function of that signature, alive as long as the module.
         let expand = expand.map(|code| unsafe { std::mem::transmute::<*const u8, ExpandFunction>(code) });
         // SAFETY: as above.
         let label = unsafe { std::mem::transmute::<*const u8, LabelFunction>(label) };
-        Ok(Code { expand, label, words_per_record, module: Mutex::new(Some(Box::new(module))) })
+        let module = Mutex::new(Some(Box::new(module)));
+        Ok(Code { expand, label, words_per_record, module, _tables: tables })
     }
 
     /// Expands sources and says how many are finished; none if expanding was not compiled.

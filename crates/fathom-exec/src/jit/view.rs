@@ -407,7 +407,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Source loads whose address is only right behind a check: they must not move before it.
-    fn loads_behind_a_check(&self) -> MemFlagsData {
+    pub(super) fn loads_behind_a_check(&self) -> MemFlagsData {
         MemFlagsData::trusted().with_alias_region(self.regions.constant.alias_region()).with_readonly()
     }
 

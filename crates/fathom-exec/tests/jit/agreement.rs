@@ -30,11 +30,27 @@ impl Seen {
 
 /// Compares the two over the first states of a breadth-first search, with large and with small buffers.
 pub(crate) fn compare(program: &Program, possible: &dyn Possible, states_max: usize, name: &str) -> Seen {
-    let interpreter = Interpreter::new(program.clone(), possible);
     let compiled = Compiled::new(program.clone(), possible).unwrap_or_else(|error| panic!("{name}: {error}"));
+    compare_with(&compiled, possible, states_max, name)
+}
+
+/// As [`compare`], with one piece of code for all instances of a rule.
+pub(crate) fn compare_compact(
+    program: &Program,
+    possible: &dyn Possible,
+    states_max: usize,
+    name: &str,
+) -> Seen {
+    let compiled =
+        Compiled::compact(program.clone(), possible).unwrap_or_else(|error| panic!("{name}: {error}"));
+    compare_with(&compiled, possible, states_max, name)
+}
+
+fn compare_with(compiled: &Compiled, possible: &dyn Possible, states_max: usize, name: &str) -> Seen {
+    let interpreter = Interpreter::new(compiled.program().clone(), possible);
     assert_eq!(compiled.shape(), interpreter.shape(), "{name}");
     let mut seen = Seen::default();
-    let mut sides = Sides::new(&interpreter, &compiled, Columns::ALL, 64);
+    let mut sides = Sides::new(&interpreter, compiled, Columns::ALL, 64);
     let mut found: HashSet<Vec<u64>> = HashSet::new();
     let mut queue = RecordBuffer::new(interpreter.shape().words());
     let grown: Result<(), ()> = initial_all(&interpreter, &mut sides.expected, &mut |_| Ok(()));
@@ -61,12 +77,12 @@ pub(crate) fn compare(program: &Program, possible: &dyn Possible, states_max: us
         next += finished;
     }
     seen.states = queue.len();
-    compare_labels(&interpreter, &compiled, queue.view(), name);
+    compare_labels(&interpreter, compiled, queue.view(), name);
     // Small buffers: every capacity at which something is refused, on the first states.
     let first = queue.view().take(queue.len().min(40));
     for columns in [Columns::NONE, Columns { movers: true, enabled: true, ..Columns::NONE }] {
         for capacity in [1, 2, 3, 5] {
-            let mut small = Sides::new(&interpreter, &compiled, columns, capacity);
+            let mut small = Sides::new(&interpreter, compiled, columns, capacity);
             let mut rest = first;
             while !rest.is_empty() {
                 let finished = small.compare_without_growing(rest, name);
