@@ -106,6 +106,8 @@ struct Layers {
     cursor: LayerCursor,
 }
 
+/// What the body needs for a thread, at most.
+const BODY_BYTES_MAX: usize = 256 << 10;
 /// The window grows with the states until it has its share.
 const WINDOW_KEYS_MIN: usize = 1 << 16;
 
@@ -122,8 +124,8 @@ impl Tier {
         let directory = RunDirectory::open(volume, options.tag)?;
         let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
         let place = Place::new(volume, budget, width, options.tag, sequence);
-        // The body takes a sixteenth, and paths a little more.
-        let shares = Shares::of(budget.free() / 8 * 7, threads.max(1), width);
+        let free = budget.free();
+        let shares = Shares::of(free - (free / 8).min(BODY_BYTES_MAX * threads), threads.max(1), width);
         let shares = options.shares.map_or(shares, |choose| choose(shares));
         match directory.committed().cloned() {
             Some(manifest) => commit::take_up(place, directory, shares, options, &manifest),
@@ -166,6 +168,11 @@ impl Tier {
     /// Where the time of closing went.
     pub fn cost(&self) -> Cost {
         self.cost
+    }
+
+    /// What look-ups cost.
+    pub fn probes(&self) -> fathom_disk::run::ProbeCounts {
+        self.tools.first().map_or_else(Default::default, |tools| tools.prober.counts())
     }
 
     /// How the memory is shared out.
@@ -231,7 +238,7 @@ impl Tier {
         let mut known = lock(&self.shards[number]);
         let small = self.is_small(collected);
         let scan = self.options.plan == Plan::Scan;
-        let states = with_stream(&self.place, collected, self.shares.close_bytes / 4, |stream| {
+        let states = with_stream(&self.place, collected, self.shares.close_bytes / 6, |stream| {
             known.absorb(&self.place, tools, stream, small, scan, &mut |encoder, fresh| {
                 encoder.encode(fresh, |keys, payload| self.layers().store.append(keys, payload))
             })
@@ -249,7 +256,7 @@ impl Tier {
     fn is_small(&self, collected: &[&mut Collected]) -> bool {
         let words = self.place.width.words();
         let keys: Option<usize> = collected.iter().map(|part| part.in_memory(words)).sum();
-        keys.is_some_and(|keys| keys * (words * 8 + 4) * 2 <= self.shares.table_bytes)
+        keys.is_some_and(|keys| keys * (2 * words * 8) * 2 <= self.shares.table_bytes)
     }
 
     /// Removes runs that were merged away, those that a commit names aside: they go with the next one.
