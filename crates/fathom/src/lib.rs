@@ -13,7 +13,9 @@
 //! | [`liveness_property`] | what is asked about infinite runs? |
 //! | [`check`] | does a model do what it should? |
 //! | [`liveness`] | do the infinite runs of a model do what they should? |
+//! | [`liveness_search`] | which engine looks for an accepting run, and how? |
 //! | [`hunt`] | can a violation be found without looking everywhere? |
+//! | [`scratch`] | where do files live that a run needs only while it lasts? |
 //! | [`simulate`] | where can a model go from here? |
 //! | [`trace`] | what are the words for a run? |
 //! | [`coverage`] | what does the model say that never happens? |
@@ -34,12 +36,14 @@ pub mod hunt;
 pub mod interrupt;
 pub mod liveness;
 pub mod liveness_property;
+pub mod liveness_search;
 pub mod machine;
 pub mod observer;
 pub mod progress;
 pub mod property;
 pub mod report;
 pub mod run;
+pub mod scratch;
 pub mod settings;
 pub mod simulate;
 pub mod trace;

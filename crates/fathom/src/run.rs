@@ -13,8 +13,8 @@ use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning};
 
 use crate::assemble::{self, LayerEngine, Model};
 use crate::coverage::Coverage;
-use crate::liveness;
 use crate::liveness_property::LivenessProperty;
+use crate::liveness_search;
 use crate::machine;
 use crate::observer::Watcher;
 use crate::settings::Resources;
@@ -147,6 +147,9 @@ pub enum RunError {
         /// What is wrong with it.
         refusal: String,
     },
+    /// There is no place for files.
+    #[error("cannot make a folder under .fathom in the working directory: {0}")]
+    Scratch(io::Error),
     /// The model and the automaton do not go together.
     #[error(transparent)]
     Product(fathom_ltl::product::ProductError),
@@ -182,7 +185,7 @@ pub fn explore(
     let plain;
     let system: &dyn TransitionSystem = match property {
         Some(property) => {
-            product = liveness::product(model, property, &[], resources.jit)?;
+            product = liveness_search::product(model, property, &property.automaton, &[], resources.jit)?;
             &product
         }
         None => {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::assemble::{LayerEngine, ModelOptions};
 use crate::check::Stop;
+use crate::liveness_search::LivenessEngine;
 use crate::property::Questions;
 
 /// What a run may use, and when it gives up.
@@ -116,8 +117,8 @@ pub enum CheckEngine {
     Layers(LayerEngine),
     /// Depth-first, with three bits per state.
     Bitstate,
-    /// Nested depth-first and exact, for infinite runs.
-    Ndfs,
+    /// For infinite runs.
+    Liveness(LivenessEngine),
 }
 
 /// Settings of `simulate`.

@@ -195,6 +195,10 @@ pub enum CheckEngineArgument {
     Bitstate,
     /// Nested depth-first in memory, exact: for infinite runs.
     Ndfs,
+    /// Fix-point over a perfect hash, states on disk, exact: for infinite runs.
+    SemiOwcty,
+    /// Double depth-first over a perfect hash, exact: for infinite runs.
+    Ddfs,
 }
 
 /// Which engine explores.

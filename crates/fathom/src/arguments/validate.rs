@@ -12,6 +12,7 @@ use super::raw::{
 use crate::assemble::{LayerEngine, ModelOptions};
 use crate::check::Stop;
 use crate::liveness_property::LivenessQuestions;
+use crate::liveness_search::LivenessEngine;
 use crate::machine;
 use crate::property::{DeadlockKind, Faults, Questions};
 use crate::settings::{
@@ -81,17 +82,20 @@ impl CheckArguments {
             CheckEngineArgument::Ram => CheckEngine::Layers(LayerEngine::Ram),
             CheckEngineArgument::Positions => CheckEngine::Layers(LayerEngine::Positions),
             CheckEngineArgument::Bitstate => CheckEngine::Bitstate,
-            CheckEngineArgument::Ndfs => CheckEngine::Ndfs,
+            CheckEngineArgument::Ndfs => CheckEngine::Liveness(LivenessEngine::Ndfs),
+            CheckEngineArgument::SemiOwcty => CheckEngine::Liveness(LivenessEngine::SemiOwcty),
+            CheckEngineArgument::Ddfs => CheckEngine::Liveness(LivenessEngine::Ddfs),
         };
-        if matches!(engine, CheckEngine::Bitstate | CheckEngine::Ndfs)
+        const NDFS: CheckEngine = CheckEngine::Liveness(LivenessEngine::Ndfs);
+        if matches!(engine, CheckEngine::Bitstate | NDFS)
             && self.resources.threads.is_some_and(|threads| threads > 1)
         {
-            let name = if engine == CheckEngine::Ndfs { "ndfs" } else { "bitstate" };
+            let name = if engine == NDFS { "ndfs" } else { "bitstate" };
             return Err(UsageError(format!(
                 "the engine {name} searches with one thread: leave --threads out or make it 1"
             )));
         }
-        if self.store.is_some() && engine != CheckEngine::Ndfs {
+        if self.store.is_some() && engine != NDFS {
             return Err(UsageError(
                 "--store chooses where the engine ndfs stores states: give --engine ndfs, too".into(),
             ));

@@ -42,7 +42,8 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         eprintln!("warning: {warning}");
     }
     let engine = match settings.engine {
-        CheckEngine::Auto | CheckEngine::Ndfs => LivenessEngine::Ndfs,
+        CheckEngine::Auto => LivenessEngine::Ndfs,
+        CheckEngine::Liveness(engine) => engine,
         CheckEngine::Bitstate => LivenessEngine::Bitstate,
         CheckEngine::Layers(engine) if !properties.is_empty() => anyhow::bail!(
             "the engine {} answers no question about infinite runs: leave --engine out, or ask about states alone",
@@ -57,7 +58,11 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
     }
     for property in &properties {
         let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
-        let watcher = watcher(&settings.resources, &settings.output, Meter::of_depth_first)?;
+        let meter = match engine {
+            LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => std::convert::identity,
+            LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
+        };
+        let watcher = watcher(&settings.resources, &settings.output, meter)?;
         let next = match &all {
             Some(all) if ended => Checked::unanswered(property, all),
             _ => liveness::check(model, property, &liveness, &settings.resources, &watcher)?,
@@ -89,9 +94,10 @@ fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyho
             let watcher = watcher(resources, &settings.output, Meter::of_depth_first)?;
             Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
         }
-        CheckEngine::Ndfs => {
-            anyhow::bail!("the engine ndfs answers questions about infinite runs alone: leave --engine out")
-        }
+        CheckEngine::Liveness(engine) => anyhow::bail!(
+            "the engine {} answers questions about infinite runs alone: leave --engine out",
+            engine.name()
+        ),
     }
 }
 
