@@ -94,6 +94,23 @@ pub fn profile(automaton: &Automaton) -> Option<Profile> {
     })
 }
 
+/// The same automaton with marks as plain as its strength allows: all marks on all edges of states whose component accepts whatever stays in it, and none
+/// where no accepting run stays. Where it has no strong component, the edges of every cycle then carry all marks, or none does.
+pub fn saturated(automaton: &Automaton, profile: &Profile) -> Automaton {
+    let mut plain = automaton.clone();
+    for component in &profile.components {
+        let marks = match component.strength {
+            Strength::Rejecting => 0,
+            Strength::Terminal | Strength::Weak => automaton.all_marks(),
+            Strength::Strong => continue,
+        };
+        for state in &component.states {
+            plain.states[state.index()].iter_mut().for_each(|edge| edge.marks = marks);
+        }
+    }
+    plain
+}
+
 fn strength(graph: &Graph, components: &Components, component: usize, labels: &mut Labels) -> Strength {
     if !graph.is_accepting(components, component) {
         return Strength::Rejecting;

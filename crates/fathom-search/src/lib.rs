@@ -13,20 +13,28 @@
 //! | `path_stack` | which states is a depth-first search in, and which come next? |
 //! | [`engines::bitstate`] | policy: three bits per state, lossy |
 //! | [`engines::ndfs`] | policy: is there a cycle through an accepting state? |
+//! | [`fix_point`] | body: which states are left when everything was taken away that no accepting run can repeat? |
+//! | [`engines::semi_owcty`] | policy: bits in RAM by the number of a state, states on a volume |
+//! | [`engines::ddfs`] | policy: a perfect hash and one bit per state |
+//! | [`closed_set`] | what was reached, in sorted order, and every state a number? |
+//! | `counters` | how many of something are there, when there are mostly few? |
+//! | `cycle` | which accepting run goes round in what a fix-point has left? |
 //! | [`lasso`] | what is an infinite run, and is it really one? |
 //! | [`watch`] | what is looked for in every state, and what was found? |
 //! | [`trace`] | how does a run lead to a state? |
 //! | [`replay`] | is a path really a run, and does it show what it claims? |
 //! | [`constrained`] | what is left of a system if only some states count? |
-//! | [`audit`] | is the closed set of a finished run really closed, and does it show what the run said? |
 //! | [`error`] | what can go wrong with the machine? |
 
-pub mod audit;
 mod bytes;
+pub mod closed_set;
 pub mod constrained;
+mod counters;
+mod cycle;
 pub mod depth_first;
 pub mod engines;
 pub mod error;
+pub mod fix_point;
 pub mod lasso;
 pub mod layer_loop;
 mod layers;

@@ -8,15 +8,14 @@
 //! | [`settings`] | what is a run asked to do? |
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, a system, a search? |
-//! | [`identity`] | what is a run on disk about? |
-//! | [`home`] | where does a run live on disk, and what becomes of it? |
-//! | [`figures`] | what did the files of a search take, and where did its time go? |
 //! | [`run`] | what does one exploration find out? |
 //! | [`property`] | what is asked about a model? |
 //! | [`liveness_property`] | what is asked about infinite runs? |
 //! | [`check`] | does a model do what it should? |
 //! | [`liveness`] | do the infinite runs of a model do what they should? |
+//! | [`liveness_search`] | which engine looks for an accepting run, and how? |
 //! | [`hunt`] | can a violation be found without looking everywhere? |
+//! | [`scratch`] | where do files live that a run needs only while it lasts? |
 //! | [`simulate`] | where can a model go from here? |
 //! | [`trace`] | what are the words for a run? |
 //! | [`coverage`] | what does the model say that never happens? |
@@ -33,19 +32,18 @@ pub mod check;
 pub mod command;
 pub mod coverage;
 pub mod export;
-pub mod figures;
-pub mod home;
 pub mod hunt;
-pub mod identity;
 pub mod interrupt;
 pub mod liveness;
 pub mod liveness_property;
+pub mod liveness_search;
 pub mod machine;
 pub mod observer;
 pub mod progress;
 pub mod property;
 pub mod report;
 pub mod run;
+pub mod scratch;
 pub mod settings;
 pub mod simulate;
 pub mod trace;

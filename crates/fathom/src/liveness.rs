@@ -5,15 +5,10 @@
 
 use std::time::Instant;
 
-use fathom_disk::budget::Budget;
-use fathom_ltl::degeneralised::Degeneralised;
 use fathom_ltl::evaluate;
-use fathom_ltl::product::{Product, ProductError};
+use fathom_ltl::product::Product;
 use fathom_ltl::word::Lasso as Word;
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::bitstate::Bitstate;
-use fathom_search::engines::ndfs::{self, ExactSet};
-use fathom_search::error::SearchError;
 use fathom_search::lasso::{self, Lasso, Seen};
 use fathom_search::layer_loop::Ending;
 use fathom_search::trace::Path;
@@ -21,34 +16,14 @@ use fathom_search::trace::Path;
 use crate::assemble::{self, Model, System};
 use crate::check::{Answer, Checked, Verdict};
 use crate::liveness_property::LivenessProperty;
+use crate::liveness_search::{self, Searched, Task};
 use crate::observer::Watcher;
 use crate::property::{Faults, Plan, Property, PropertyKind};
 use crate::run::{AutomatonFigures, Counts, Exploration, Limit, RunError, Usage, limit_of};
 use crate::settings::Resources;
 use crate::trace::{LassoWords, Trace};
 
-/// An engine that looks for accepting runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LivenessEngine {
-    /// Nested depth-first search in RAM, exact.
-    #[default]
-    Ndfs,
-    /// The same with three bits per state: it may miss.
-    Bitstate,
-}
-
-impl LivenessEngine {
-    /// Those that miss nothing.
-    pub const EXACT: [LivenessEngine; 1] = [LivenessEngine::Ndfs];
-
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            LivenessEngine::Ndfs => "ndfs",
-            LivenessEngine::Bitstate => "bitstate",
-        }
-    }
-}
+pub use crate::liveness_search::LivenessEngine;
 
 /// What is asked of a search beside the property.
 #[derive(Clone, Debug)]
@@ -70,15 +45,27 @@ pub fn check(
     watcher: &Watcher,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let product = product(model, property, &settings.fair, resources.jit)?;
+    let fair = &settings.fair;
+    let automaton = settings.engine.automaton(property);
+    let product = liveness_search::product(model, property, automaton, fair, resources.jit)?;
     let budget = assemble::data_budget(resources)?;
-    let outcome = search(&product, settings, resources, &budget, watcher)?;
+    let task = Task {
+        engine: settings.engine,
+        weak: property.is_weak() && fair.is_empty(),
+        stop_at_fault: settings.faults == Faults::Stop,
+        resources,
+        budget: &budget,
+        watcher,
+    };
+    let outcome = liveness_search::search(&product, &task)?;
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
     let trace = match &outcome.lasso {
         Some(lasso) => Some(proven(model, property, settings, lasso, &product)?),
         None => None,
     };
+    let states_known = settings.engine != LivenessEngine::Bitstate
+        && (outcome.ending == Ending::Complete || !outcome.layers.is_empty() && outcome.lasso.is_some());
     let limit = match (outcome.ending, settings.engine) {
         (Ending::Complete | Ending::Depth, LivenessEngine::Bitstate) => Some(Limit::Lossy),
         (ending, _) => limit_of(ending, watcher),
@@ -90,20 +77,19 @@ pub fn check(
         automaton: Some(AutomatonFigures::of(property)),
         limit,
         counts: Counts {
-            states: exact.then_some(outcome.states),
-            transitions: exact.then_some(outcome.transitions),
+            states: states_known.then_some(outcome.states),
+            transitions: states_known.then_some(outcome.transitions),
             known: outcome.states,
             visits: outcome.visits,
             edges: outcome.edges,
-            faults: outcome.faults + outcome.label_faults,
+            layers: outcome.layers.clone(),
+            faults: outcome.faults,
             ..Counts::default()
         },
         record_bits: product.shape().width_bits,
         // What the automaton drops is not what the model never does.
         coverage: None,
-        usage: Usage { threads: 1, ..Usage::of(resources, &budget, elapsed) },
-        disk: None,
-        cost: None,
+        usage: Usage { threads: outcome.threads, ..Usage::of(resources, &budget, elapsed) },
     };
     let verdict = match (&trace, exact) {
         (Some(_), _) => Verdict::Violated,
@@ -117,68 +103,6 @@ pub fn check(
         answers.push(fault_answer(model, property, &outcome, exact, &product)?);
     }
     Ok(Checked { answers, exploration })
-}
-
-/// The product of a model and the automaton of a property, as `explore --product` counts it.
-pub fn product(
-    model: &Model,
-    property: &LivenessProperty,
-    fair: &[u32],
-    jit: bool,
-) -> Result<Product<System>, RunError> {
-    let system = model.system(property.labels.clone(), jit);
-    Ok(Product::new(system, property.automaton.clone(), property.names.clone(), fair)?)
-}
-
-impl From<ProductError> for RunError {
-    fn from(error: ProductError) -> RunError {
-        RunError::Product(error)
-    }
-}
-
-/// Searches the product; with fairness, its marks counted. The lasso is one of the product.
-fn search(
-    product: &Product<System>,
-    settings: &LivenessSettings,
-    resources: &Resources,
-    budget: &Budget,
-    watcher: &Watcher,
-) -> Result<ndfs::Outcome, RunError> {
-    if product.shape().mark_count == 1 {
-        return Ok(nested(product, settings, resources, budget, watcher)?);
-    }
-    let counted = Degeneralised::new(product);
-    let mut outcome = nested(&counted, settings, resources, budget, watcher)?;
-    let part = |record: &[u64]| counted.part(record);
-    outcome.lasso = outcome.lasso.map(|lasso| lasso.project(part));
-    if let Some(path) = outcome.fault.as_mut().and_then(|found| found.path.as_mut()) {
-        path.records = path.records.iter().map(|record| part(record)).collect();
-    }
-    Ok(outcome)
-}
-
-fn nested(
-    system: &dyn TransitionSystem,
-    settings: &LivenessSettings,
-    resources: &Resources,
-    budget: &Budget,
-    watcher: &Watcher,
-) -> Result<ndfs::Outcome, SearchError> {
-    let asked =
-        ndfs::Settings { stop_at_fault: settings.faults == Faults::Stop, max_depth: resources.max_depth };
-    let bits = system.shape().width_bits;
-    match settings.engine {
-        LivenessEngine::Ndfs => {
-            let (mut visited, mut red) = (ExactSet::new(bits, budget)?, ExactSet::new(bits, budget)?);
-            ndfs::run(system, &mut visited, &mut red, budget, &asked, watcher)
-        }
-        LivenessEngine::Bitstate => {
-            // The rest is for the stacks, and for the run that is told.
-            let bytes = budget.limit() / 4;
-            let (mut visited, mut red) = (Bitstate::new(budget, bytes)?, Bitstate::new(budget, bytes)?);
-            ndfs::run(system, &mut visited, &mut red, budget, &asked, watcher)
-        }
-    }
 }
 
 /// A lasso in words, if a fresh interpreter runs it, the formula does not hold of it, and it is fair.
@@ -225,7 +149,7 @@ fn is_fair(seen: &Seen, cycle_start: usize, process: u32) -> bool {
 fn fault_answer(
     model: &Model,
     property: &LivenessProperty,
-    outcome: &ndfs::Outcome,
+    outcome: &Searched,
     exact: bool,
     product: &Product<System>,
 ) -> Result<Answer, RunError> {

@@ -13,7 +13,7 @@ use fathom_ltl::limits::{Limits, TranslateError};
 use fathom_ltl::ltl_file;
 use fathom_ltl::parser::{Definitions, parse_part};
 use fathom_ltl::product::AutomatonNames;
-use fathom_ltl::strength::{Strength, profile};
+use fathom_ltl::strength::{Strength, profile, saturated};
 use fathom_ltl::translate::translate;
 use fathom_model::expression::{BinaryOperator, Expression};
 use fathom_model::program::{LABELS_MAX, Label, LabelKind, PropertyProcess};
@@ -58,6 +58,8 @@ pub struct LivenessProperty {
     pub automaton: Automaton,
     /// The same with marks on edges, the smaller form.
     pub generalised: Automaton,
+    /// The first with plainer marks, for searches: where it is weak, all edges of a cycle carry the mark, or none does.
+    pub searched: Automaton,
     /// How hard a search for an accepted run is; none if that is not known.
     pub strength: Option<Strength>,
     /// What the automaton's states are called.
@@ -188,18 +190,25 @@ impl LivenessProperty {
         let mut made = made.map_err(|error| LivenessError::Limit { name: name.clone(), error })?;
         made.buchi.atom_count = labels.len();
         made.generalised.atom_count = labels.len();
+        let (strength, searched) = plain(&made.buchi);
         let names = AutomatonNames { automaton: "automaton".into(), states: Vec::new() };
         let property = Property { name, kind: PropertyKind::Ltl, span: None, antecedent: None };
         Ok(LivenessProperty {
             property,
             formula: Some(formula),
             labels,
-            strength: profile(&made.buchi).map(|profile| profile.strength),
+            strength,
+            searched,
             automaton: made.buchi,
             generalised: made.generalised,
             names,
             warnings: atoms.warnings.clone(),
         })
+    }
+
+    /// Whether, on the steps of every cycle, all carry the mark or none does.
+    pub fn is_weak(&self) -> bool {
+        self.strength.is_some_and(|strength| strength <= Strength::Weak)
     }
 
     /// The property process that a model states, if it does.
@@ -211,12 +220,14 @@ impl LivenessProperty {
             return Err(LivenessError::Labels { name: process.name.clone(), count: labels.len() });
         }
         let automaton = Automaton { atom_count: labels.len(), ..automaton };
+        let (strength, searched) = plain(&automaton);
         let (kind, span) = (PropertyKind::Process, Some(process.span));
         Ok(Some(LivenessProperty {
             property: Property { name: process.name.clone(), kind, span, antecedent: None },
             formula: None,
             labels,
-            strength: profile(&automaton).map(|profile| profile.strength),
+            strength,
+            searched,
             generalised: automaton.clone(),
             automaton,
             names: AutomatonNames {
@@ -225,6 +236,14 @@ impl LivenessProperty {
             },
             warnings: Vec::new(),
         }))
+    }
+}
+
+/// The strength of an automaton, and the automaton with marks as plain as that allows.
+fn plain(automaton: &Automaton) -> (Option<Strength>, Automaton) {
+    match profile(automaton) {
+        Some(profile) => (Some(profile.strength), saturated(automaton, &profile)),
+        None => (None, automaton.clone()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::assemble::{LayerEngine, ModelOptions};
 use crate::check::Stop;
+use crate::liveness_search::LivenessEngine;
 use crate::property::Questions;
 
 /// What a run may use, and when it gives up.
@@ -22,21 +23,6 @@ pub struct Resources {
     pub time_limit: Option<Duration>,
     /// The last layer whose states are expanded.
     pub max_depth: Option<u64>,
-}
-
-/// Where the files of a search go, and what becomes of them.
-#[derive(Clone, Debug)]
-pub struct DiskSettings {
-    /// The directory; none lets the run choose a fresh one.
-    pub folder: Option<PathBuf>,
-    /// Whether a directory that the run chose stays when the verdict is in.
-    pub keep: bool,
-    /// Whether to go on with the run that is there.
-    pub resume: bool,
-    /// Bytes that files may take.
-    pub limit: Option<u64>,
-    /// How long to wait between commits, at least.
-    pub commit_every: Duration,
 }
 
 /// A model file and what is chosen about it.
@@ -91,8 +77,6 @@ pub struct ExploreSettings {
     pub engine: Option<LayerEngine>,
     /// With what.
     pub resources: Resources,
-    /// Where files go, if the engine has any.
-    pub disk: DiskSettings,
     /// What to print.
     pub output: OutputSettings,
     /// What to print of the model in place of exploring it.
@@ -118,8 +102,6 @@ pub struct CheckSettings {
     pub engine: CheckEngine,
     /// With what.
     pub resources: Resources,
-    /// Where files go, if the engine has any.
-    pub disk: DiskSettings,
     /// What to print.
     pub output: OutputSettings,
     /// Where violating runs go.
@@ -135,21 +117,8 @@ pub enum CheckEngine {
     Layers(LayerEngine),
     /// Depth-first, with three bits per state.
     Bitstate,
-    /// Nested depth-first and exact, for infinite runs.
-    Ndfs,
-}
-
-/// Settings of `audit`.
-#[derive(Clone, Debug)]
-pub struct AuditSettings {
-    /// The directory of the run.
-    pub folder: PathBuf,
-    /// The model, if not where the run found it.
-    pub model: Option<PathBuf>,
-    /// With what.
-    pub resources: Resources,
-    /// What to print.
-    pub output: OutputSettings,
+    /// For infinite runs.
+    Liveness(LivenessEngine),
 }
 
 /// Settings of `simulate`.
@@ -218,15 +187,6 @@ pub enum GraphFormat {
     /// Aldebaran.
     Aut,
 }
-
-impl Default for DiskSettings {
-    fn default() -> DiskSettings {
-        DiskSettings { folder: None, keep: false, resume: false, limit: None, commit_every: COMMIT_EVERY }
-    }
-}
-
-/// What is lost at most when a run is killed; a commit takes a twentieth of the time at most.
-const COMMIT_EVERY: Duration = Duration::from_secs(5);
 
 impl Resources {
     /// Half the machine's memory, all its processors, no limits.

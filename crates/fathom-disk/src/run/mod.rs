@@ -189,6 +189,21 @@ impl Run {
         Ok(pages)
     }
 
+    /// Keeps the whole run in memory, as it is on disk: look-ups in it cost no operation. One read.
+    pub fn keep_in_memory(&self, budget: &Budget) -> Result<(), DiskError> {
+        self.file.keep_in_memory(budget, "runs in memory")
+    }
+
+    /// Gives that memory back.
+    pub fn forget_in_memory(&self) {
+        self.file.forget_in_memory();
+    }
+
+    /// Whether the whole run is in memory.
+    pub fn is_kept_in_memory(&self) -> bool {
+        self.file.is_kept_in_memory()
+    }
+
     /// Whether fence pages below the root are in memory.
     pub fn has_fences(&self) -> bool {
         self.resident.is_some()

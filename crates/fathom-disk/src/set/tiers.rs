@@ -16,9 +16,19 @@ pub const TIER_RUNS: usize = 8;
 /// A set as disjoint runs in levels.
 #[derive(Debug)]
 pub struct Tiers {
-    levels: Vec<Vec<Run>>,
+    levels: Vec<Vec<Member>>,
     fan: usize,
     retired: Vec<String>,
+    /// The age that the next run gets.
+    next_age: u64,
+}
+
+/// A run of the set.
+#[derive(Debug)]
+struct Member {
+    run: Run,
+    /// When its newest keys came.
+    age: u64,
 }
 
 impl Default for Tiers {
@@ -30,15 +40,21 @@ impl Default for Tiers {
 impl Tiers {
     /// An empty set that merges `fan` runs of one level (at least 2) into one of the next.
     pub fn new(fan: usize) -> Self {
-        Self { levels: Vec::new(), fan: fan.max(2), retired: Vec::new() }
+        Self { levels: Vec::new(), fan: fan.max(2), retired: Vec::new(), next_age: 0 }
     }
 
     /// Adds a run, disjoint from all others, at `level` (0 for a new layer; that of the manifest on resume).
     pub fn insert(&mut self, level: usize, run: Run) {
+        let age = self.next_age;
+        self.next_age += 1;
+        self.put(level, Member { run, age });
+    }
+
+    fn put(&mut self, level: usize, member: Member) {
         while self.levels.len() <= level {
             self.levels.push(Vec::new());
         }
-        self.levels[level].push(run);
+        self.levels[level].push(member);
     }
 
     /// How many runs of one level are merged.
@@ -51,12 +67,12 @@ impl Tiers {
         self.levels.iter().position(|runs| runs.len() >= self.fan)
     }
 
-    /// All runs with their levels, newest first.
+    /// All runs with their levels, lowest level first, and there the newest.
     pub fn runs(&self) -> impl Iterator<Item = (usize, &Run)> {
         self.levels
             .iter()
             .enumerate()
-            .flat_map(|(level, runs)| runs.iter().rev().map(move |run| (level, run)))
+            .flat_map(|(level, runs)| runs.iter().rev().map(move |member| (level, &member.run)))
     }
 
     /// Number of keys.
@@ -83,10 +99,11 @@ impl Tiers {
         match merge_runs(volume, budget, &runs, name, config, within, sync) {
             Ok(merged) => {
                 let mut runs = runs;
-                self.retired.extend(runs.drain(..merged).map(|run| run.name().to_owned()));
+                let age = runs[..merged].iter().map(|member| member.age).max().unwrap_or(0);
+                self.retired.extend(runs.drain(..merged).map(|member| member.run.name().to_owned()));
                 self.levels[level] = runs;
                 let run = Run::open(volume, budget, name, config.width, config.tag)?;
-                self.insert(level + 1, run);
+                self.put(level + 1, Member { run, age });
                 Ok(())
             }
             Err(error) => {
@@ -115,12 +132,13 @@ impl Tiers {
         }
         let outcome = merge_runs(volume, budget, &pair, name, config, within, sync);
         if let Err(error) = outcome {
-            pair.into_iter().for_each(|run| self.insert(level, run));
+            pair.into_iter().for_each(|member| self.put(level, member));
             return Err(error);
         }
-        self.retired.extend(pair.into_iter().map(|run| run.name().to_owned()));
+        let age = pair.iter().map(|member| member.age).max().unwrap_or(0);
+        self.retired.extend(pair.into_iter().map(|member| member.run.name().to_owned()));
         let run = Run::open(volume, budget, name, config.width, config.tag)?;
-        self.insert(level, run);
+        self.put(level, Member { run, age });
         Ok(())
     }
 
@@ -130,7 +148,7 @@ impl Tiers {
         budget: &Budget,
         mut wanted: impl FnMut(&Run) -> bool,
     ) -> Result<(), DiskError> {
-        for run in self.levels.iter_mut().flat_map(|runs| runs.iter_mut().rev()) {
+        for Member { run, .. } in self.levels.iter_mut().flat_map(|runs| runs.iter_mut().rev()) {
             if wanted(run) && !run.has_fences() {
                 run.load_fences(budget)?;
             }
@@ -138,9 +156,11 @@ impl Tiers {
         Ok(())
     }
 
-    /// Marks which of the sorted `keys` are in the set.
+    /// Marks which of the sorted `keys` are in the set. Runs are asked newest first: what is met again was mostly met not long ago.
     pub fn look_up(&self, prober: &mut Prober, keys: &[u64], found: &mut [bool]) -> Result<(), DiskError> {
-        let runs: Vec<&Run> = self.runs().map(|(_, run)| run).collect();
+        let mut members: Vec<&Member> = self.levels.iter().flatten().collect();
+        members.sort_unstable_by_key(|member| std::cmp::Reverse(member.age));
+        let runs: Vec<&Run> = members.iter().map(|member| &member.run).collect();
         prober.look_up(&runs, keys, found)
     }
 
@@ -167,7 +187,7 @@ impl Tiers {
 fn merge_runs(
     volume: &Volume,
     budget: &Budget,
-    runs: &[Run],
+    runs: &[Member],
     name: &str,
     config: &RunConfig,
     within: usize,
@@ -179,14 +199,15 @@ fn merge_runs(
     let needed = |run: &Run| run.frame_bytes_max() + scan_block_bytes(run) + words * 16;
     let mut fitting = 0;
     let mut sum = 0;
-    for run in runs {
+    for Member { run, .. } in runs {
         sum += needed(run);
         if fitting >= 2 && sum > for_scans / 2 {
             break;
         }
         fitting += 1;
     }
-    let spare = for_scans.saturating_sub(runs[..fitting].iter().map(scan_block_bytes).sum());
+    let spare =
+        for_scans.saturating_sub(runs[..fitting].iter().map(|member| scan_block_bytes(&member.run)).sum());
     let share = spare / 2 / (fitting + 1);
     let outcome = merge_into(writer, budget, &runs[..fitting], share, sync);
     if outcome.is_err() {
@@ -203,12 +224,13 @@ fn scan_block_bytes(run: &Run) -> usize {
 fn merge_into(
     mut writer: RunWriter,
     budget: &Budget,
-    runs: &[Run],
+    runs: &[Member],
     share: usize,
     sync: bool,
 ) -> Result<(), DiskError> {
-    let words = runs[0].width().words();
-    let scans = runs.iter().map(|run| Scan::new(run, budget, share)).collect::<Result<Vec<_>, _>>()?;
+    let words = runs[0].run.width().words();
+    let scans =
+        runs.iter().map(|member| Scan::new(&member.run, budget, share)).collect::<Result<Vec<_>, _>>()?;
     let mut merge = Merge::new(budget, words, scans, (share / (words * 8)).clamp(1, 4096))?;
     write_all(&mut merge, &mut writer)?;
     writer.finish(sync)?;

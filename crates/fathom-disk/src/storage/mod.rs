@@ -16,8 +16,8 @@ pub mod memory;
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
 pub use counters::{Access, FileKind, IoCount, IoCounts, Phase};
@@ -26,6 +26,8 @@ pub use faulty::{Fault, FaultyStorage};
 pub use file::{FileStorage, Transport};
 pub use memory::MemoryStorage;
 
+use crate::budget::{Budget, ChargedVec};
+use crate::error::DiskError;
 use counters::{Counters, Direction};
 
 /// A file open in a [`Storage`].
@@ -114,6 +116,8 @@ pub struct File {
     kind: FileKind,
     read_end: AtomicU64,
     write_end: AtomicU64,
+    /// The whole content, if it is kept in memory.
+    kept: RwLock<Option<ChargedVec<u8>>>,
 }
 
 /// One piece of a read batch.
@@ -189,7 +193,17 @@ impl Volume {
     /// Reads all requests at the depth of the device. One call, many outstanding operations.
     pub fn read(&self, requests: &mut [ReadRequest<'_>]) -> Result<(), StorageError> {
         let start = Instant::now();
-        let mut extents: Vec<Extent<'_>> = requests
+        let mut outside: Vec<&mut ReadRequest<'_>> = Vec::with_capacity(requests.len());
+        for request in &mut *requests {
+            match &*request.file.kept() {
+                Some(kept) => request.filled = copy_part(kept, request.offset, request.into),
+                None => outside.push(request),
+            }
+        }
+        if outside.is_empty() {
+            return Ok(());
+        }
+        let mut extents: Vec<Extent<'_>> = outside
             .iter_mut()
             .map(|request| Extent {
                 file: request.file.id,
@@ -200,11 +214,11 @@ impl Volume {
             .collect();
         let outcome = self.shared.storage.read(&mut extents);
         let filled: Vec<usize> = extents.iter().map(|extent| extent.filled).collect();
-        if let (Err(source), Some(first)) = (outcome, requests.first()) {
+        if let (Err(source), Some(first)) = (outcome, outside.first()) {
             return Err(failed("read", &first.file.name, first.offset)(source));
         }
-        let nanos = start.elapsed().as_nanos() as u64 / requests.len().max(1) as u64;
-        for (request, filled) in requests.iter_mut().zip(filled) {
+        let nanos = start.elapsed().as_nanos() as u64 / outside.len() as u64;
+        for (request, filled) in outside.into_iter().zip(filled) {
             request.filled = filled;
             let (file, bytes) = (request.file, filled as u64);
             let access = access_class(&file.read_end, request.offset, bytes);
@@ -243,7 +257,8 @@ impl Volume {
 
     fn file(&self, id: FileId, name: &str, kind: FileKind) -> File {
         let (read_end, write_end) = (AtomicU64::new(0), AtomicU64::new(0));
-        File { volume: self.clone(), id, name: name.to_owned(), kind, read_end, write_end }
+        let kept = RwLock::new(None);
+        File { volume: self.clone(), id, name: name.to_owned(), kind, read_end, write_end, kept }
     }
 
     fn count_sync(&self, kind: FileKind, start: Instant) {
@@ -289,6 +304,30 @@ impl File {
         Ok(())
     }
 
+    /// Keeps the content in memory, charged to `owner`: from now on reads do not reach the device. Only for a file that no longer changes.
+    pub fn keep_in_memory(&self, budget: &Budget, owner: &'static str) -> Result<(), DiskError> {
+        let size = usize::try_from(self.size()?).unwrap_or(usize::MAX);
+        let mut content = ChargedVec::with_capacity(budget, owner, size)?;
+        content.resize(size, 0)?;
+        self.read_exact(0, &mut content)?;
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(content);
+        Ok(())
+    }
+
+    /// Gives the memory of the content back: reads reach the device again.
+    pub fn forget_in_memory(&self) {
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether the content is kept in memory.
+    pub fn is_kept_in_memory(&self) -> bool {
+        self.kept().is_some()
+    }
+
+    fn kept(&self) -> RwLockReadGuard<'_, Option<ChargedVec<u8>>> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Writes all bytes at `offset`. One operation.
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
         let start = Instant::now();
@@ -322,6 +361,14 @@ impl Drop for File {
     fn drop(&mut self) {
         self.storage().close(self.id);
     }
+}
+
+/// Copies what there is of `content` from `offset` on; says how much.
+fn copy_part(content: &[u8], offset: u64, into: &mut [u8]) -> usize {
+    let from = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
+    let count = into.len().min(content.len() - from);
+    into[..count].copy_from_slice(&content[from..from + count]);
+    count
 }
 
 fn failed(operation: &'static str, file: &str, offset: u64) -> impl FnOnce(io::Error) -> StorageError {

@@ -1,8 +1,10 @@
 //! The engines: each adds a policy to a body and says its paper at the top.
 
 pub mod bitstate;
+pub mod ddfs;
 pub mod ndfs;
 pub mod positions;
 pub mod ram;
 mod routes;
+pub mod semi_owcty;
 pub mod tier;

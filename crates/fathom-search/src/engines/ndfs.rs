@@ -7,6 +7,8 @@
 //! Colours are three sets that suit stores that only grow: visited and red are insert-only, and the path has an index of its own. So the
 //! same search serves exact and lossy stores; a cycle is a cycle with all of them, but only with exact ones does the lack of one say anything.
 //!
+//! If all states of a cycle are accepting or none is, the red searches are not needed: the step of the blue search that closes a cycle tells.
+//!
 //! The system's acceptance is of states: all steps of an accepting state carry mark 0, and no others do.
 //!
 //! Memory: both sets, and per state on the path the entries of its unexplored successors. Time: every state is expanded at most twice.
@@ -34,6 +36,8 @@ pub struct Settings {
     pub stop_at_fault: bool,
     /// The most steps of a path.
     pub max_depth: Option<u64>,
+    /// Whether the states of every cycle are all accepting, or none is: then the blue search closes every accepting cycle itself, and no other is needed.
+    pub weak: bool,
 }
 
 /// What a search found out.
@@ -186,7 +190,7 @@ impl<'a> Search<'a> {
         }
         while let Some(top) = self.path.top() {
             if top.entered {
-                let ending = if top.accepting { self.red(red)? } else { None };
+                let ending = if top.accepting && !self.settings.weak { self.red(red)? } else { None };
                 if let Some(ending) = ending {
                     return Ok(ending);
                 }

@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 
-use fathom_disk::budget::{Budget, ChargedVec};
+use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget, ChargedVec};
 use fathom_disk::key::KeyWidth;
 use fathom_disk::set::sort::sort_unique;
 use fathom_disk::table::{DIRECT_BITS_MAX, RECENT_BYTES, RecentKeys, ShardedTable, Table};
@@ -92,6 +92,12 @@ impl RamTable {
     /// The same, with layers of that many new states and more closed by all threads: another speed, the same results.
     pub fn closing_together_from(self, states: usize) -> RamTable {
         RamTable { shared_close_min: states.max(1), ..self }
+    }
+
+    /// Gives the memory of the table back once a search is over: from now on only the layers are known.
+    pub fn forget_table(&mut self) -> Result<(), SearchError> {
+        self.table = ShardedTable::new(self.layers.width().bits(), 0, &Budget::new(BUDGET_BYTES_MIN))?;
+        Ok(())
     }
 
     /// Puts a worker's new states in order, if they are not.

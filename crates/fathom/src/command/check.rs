@@ -1,14 +1,11 @@
 //! `fathom check`: does a model do what it should?
 
 use anyhow::Context;
-use fathom_model::system::TransitionSystem;
 
-use super::{Output, home, plan, print_summary, read_model, searched, settle, watcher};
+use super::{Output, plan, print_summary, read_model, watcher};
 use crate::assemble::{LayerEngine, Model};
 use crate::check::{self, Checked, Stop, Verdict};
-use crate::home::Home;
 use crate::hunt;
-use crate::identity::Identity;
 use crate::liveness::{self, LivenessEngine, LivenessSettings};
 use crate::progress::Meter;
 use crate::property::Plan;
@@ -45,7 +42,8 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         eprintln!("warning: {warning}");
     }
     let engine = match settings.engine {
-        CheckEngine::Auto | CheckEngine::Ndfs => LivenessEngine::Ndfs,
+        CheckEngine::Auto => LivenessEngine::Ndfs,
+        CheckEngine::Liveness(engine) => engine,
         CheckEngine::Bitstate => LivenessEngine::Bitstate,
         CheckEngine::Layers(engine) if !properties.is_empty() => anyhow::bail!(
             "the engine {} answers no question about infinite runs: leave --engine out, or ask about states alone",
@@ -60,7 +58,11 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
     }
     for property in &properties {
         let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
-        let watcher = watcher(&settings.resources, &settings.output, Meter::of_depth_first)?;
+        let meter = match engine {
+            LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => std::convert::identity,
+            LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
+        };
+        let watcher = watcher(&settings.resources, &settings.output, meter)?;
         let next = match &all {
             Some(all) if ended => Checked::unanswered(property, all),
             _ => liveness::check(model, property, &liveness, &settings.resources, &watcher)?,
@@ -82,12 +84,8 @@ fn is_over(checked: &Checked) -> bool {
 fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Result<Checked> {
     let (resources, stop) = (&settings.resources, settings.stop);
     let layers = |engine| {
-        let home = home_of(model, engine, settings)?;
         let watcher = watcher(resources, &settings.output, std::convert::identity)?;
-        let outcome = check::check(model, plan, engine, stop, resources, &watcher, home.as_ref());
-        let mut checked = searched(home.as_ref(), outcome)?;
-        settle(home.as_ref(), &mut checked.exploration)?;
-        Ok(checked)
+        Ok(check::check(model, plan, engine, stop, resources, &watcher)?)
     };
     match settings.engine {
         CheckEngine::Auto => layers(LayerEngine::Ram),
@@ -96,18 +94,11 @@ fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyho
             let watcher = watcher(resources, &settings.output, Meter::of_depth_first)?;
             Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
         }
-        CheckEngine::Ndfs => {
-            anyhow::bail!("the engine ndfs answers questions about infinite runs alone: leave --engine out")
-        }
+        CheckEngine::Liveness(engine) => anyhow::bail!(
+            "the engine {} answers questions about infinite runs alone: leave --engine out",
+            engine.name()
+        ),
     }
-}
-
-/// A place for files, if the engine has any.
-fn home_of(model: &Model, engine: LayerEngine, settings: &CheckSettings) -> anyhow::Result<Option<Home>> {
-    let LayerEngine::Tier(_) = engine else { return Ok(None) };
-    let system = model.interpreter(Vec::new());
-    let identity = Identity::of_check(model, &settings.model, &settings.questions, system.shape());
-    home(&settings.disk, identity, settings.output.quiet).map(Some)
 }
 
 /// Prints and writes what came of a check.

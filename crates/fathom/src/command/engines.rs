@@ -4,7 +4,7 @@ use super::print;
 use crate::report::Exit;
 
 /// One row per engine: name, body, what it finds, memory, I/O, certificate, origin.
-const ENGINES: [[&str; 6]; 5] = [
+const ENGINES: [[&str; 6]; 6] = [
     [
         "ram",
         "breadth-first, exact",
@@ -22,14 +22,6 @@ const ENGINES: [[&str; 6]; 5] = [
         "every record in memory in the order found; tells the locality",
     ],
     [
-        "tier",
-        "breadth-first, exact",
-        "what --ram leaves, for any number",
-        "sort(steps), few reads per layer",
-        "closed set (fathom audit)",
-        "Munagala, Ranade 1999; Korf 2004: sorted runs on disk in tiers, a filter in memory; --resume",
-    ],
-    [
         "bitstate",
         "depth-first, misses states",
         "3 bits",
@@ -44,6 +36,22 @@ const ENGINES: [[&str; 6]; 5] = [
         "none",
         "none",
         "Schwoon, Esparza 2005: infinite runs (--ltl), found on the fly",
+    ],
+    [
+        "semi-owcty",
+        "fix-point, exact",
+        "that of ram, then 9 bits",
+        "scans, each state a few times",
+        "none",
+        "Barnat, Brim, Simecek 2007: infinite runs, several acceptance sets",
+    ],
+    [
+        "ddfs",
+        "double depth-first, exact",
+        "that of ram, then 4 bits and the path",
+        "accepting states once",
+        "none",
+        "Edelkamp, Sanders, Simecek 2008: infinite runs",
     ],
 ];
 

@@ -10,10 +10,11 @@ use fathom_model::checked::Checked;
 use fathom_model::system::TransitionSystem;
 use fathom_search::lasso::{self, Lasso};
 use oracle::bfs::{Explored, Limits, explore};
-use oracle::forms::random_graph;
+use oracle::forms::{Form, formed_graph, random_graph};
 use oracle::graph::Graph;
 use oracle::liveness::for_each_lasso;
 use oracle::random::Random;
+use oracle::tarjan::accepting_component;
 
 use crate::engines::{ENGINES, product};
 use crate::formulas::{formula, judged};
@@ -58,7 +59,7 @@ pub(crate) fn violates(graph: &Graph, formula: &Formula, lasso: &Lasso, stutter:
 #[test]
 fn engines_agree_with_the_judge() {
     let (mut violated, mut held, mut skipped) = (0, 0, 0);
-    for seed in 0..rounds(4_000) {
+    for seed in 0..rounds(2_500) {
         let mut random = Random::new(seed);
         let (graph, formula) = drawn(&mut random, 30);
         let explored = explored(&graph);
@@ -85,7 +86,7 @@ fn engines_agree_with_the_judge() {
         }
     }
     eprintln!("{violated} violated, {held} hold, {skipped} too large for the judge");
-    assert!(violated > 500 && held > 500 && skipped * 20 < violated + held, "the mix is fair");
+    assert!(violated > 400 && held > 400 && skipped * 20 < violated + held, "the mix is fair");
 }
 
 #[test]
@@ -158,13 +159,13 @@ fn weak_fairness_is_the_implication_over_explicit_variables() {
         let [buchi, generalised] = automata(&formula, &graph);
         different += u64::from((ENGINES[0].1)(&product(&graph, &buchi, &[])).is_some() != expected);
         for automaton in [buchi, generalised] {
-            let product = Checked(product(&graph, &automaton, &fair));
-            for (name, engine) in ENGINES {
+            let product = product(&graph, &automaton, &fair);
+            for (name, engine) in &ENGINES[..2] {
                 let found = engine(&product);
                 assert_eq!(found.is_some(), expected, "seed {seed}, {name}, fair to {fair:?}");
                 let Some(lasso) = found else { continue };
-                let run = lasso.project(|record| product.0.parts(record).0);
-                let stutter = product.0.stutter();
+                let run = lasso.project(|record| product.parts(record).0);
+                let stutter = product.stutter();
                 assert_eq!(violates(&graph, &formula, &run, stutter), Ok(()), "seed {seed}, {name}");
                 let seen = lasso::replay(&graph, &run, Some(stutter)).expect("it was replayed");
                 for process in &fair {
@@ -183,6 +184,58 @@ fn weak_fairness_is_the_implication_over_explicit_variables() {
         violated + held >= 5_000 && violated > 1_000 && held > 1_000 && different > 50,
         "the mix is fair"
     );
+}
+
+#[test]
+fn larger_graphs_go_through_files() {
+    let (mut accepted, mut refused) = (0, 0);
+    for seed in 0..rounds(40) {
+        let mut random = Random::new(seed ^ 0x001a_49e5);
+        // Long cycles and few marks, so that rounds do not end at once.
+        let form = *random.pick(&Form::ALL);
+        let mut graph = formed_graph(&mut random, form, 20_000, 40);
+        graph.shape.mark_count = 1 + random.below(3) as u32;
+        let rare = 1 + random.below(200);
+        for node in &mut graph.nodes {
+            node.labels.0 &= !fathom_model::steps::Labels::FAULT.0;
+            for edge in &mut node.edges {
+                edge.marks.0 = (0..graph.shape.mark_count)
+                    .filter(|_| random.below(rare) == 0)
+                    .fold(0, |marks, mark| marks | 1 << mark);
+            }
+        }
+        let judge = explore(&graph, Limits::states(1 << 20)).expect("the graph is not that large");
+        let expected = accepting_component(&judge, graph.shape.mark_count).is_some();
+        accepted += u64::from(expected);
+        refused += u64::from(!expected);
+        for (name, found) in [
+            ("semi-owcty", crate::engines::fix_point(&graph, 2 << 20, 2)),
+            ("ddfs", crate::engines::double(&graph, 8 << 20)),
+            ("ndfs", (ENGINES[0].1)(&graph)),
+        ] {
+            assert_eq!(found.is_some(), expected, "seed {seed}, {name}");
+            let Some(lasso) = found else { continue };
+            let seen = replay_marks(&graph, &lasso);
+            let all = (1 << graph.shape.mark_count) - 1;
+            assert_eq!(seen & all, all, "seed {seed}, {name}: marks {seen:b}");
+        }
+    }
+    eprintln!("{accepted} with an accepting cycle, {refused} without");
+    assert!(accepted > 5 && refused > 5, "the mix is fair");
+}
+
+/// All marks on the cycle of a lasso, which must be a run.
+fn replay_marks(graph: &Graph, lasso: &Lasso) -> u64 {
+    lasso::replay(graph, lasso, None).expect("it is a run");
+    let mut marks = 0;
+    for state in lasso.cycle_start..lasso.records.len() {
+        let target = graph.node(&lasso.records[lasso.next(state)]);
+        let node = &graph.nodes[graph.node(&lasso.records[state])];
+        let taken =
+            |edge: &&oracle::graph::Edge| edge.action == lasso.actions[state] && edge.target == target;
+        marks |= node.edges.iter().find(taken).expect("it is a run").marks.0;
+    }
+    marks
 }
 
 #[test]

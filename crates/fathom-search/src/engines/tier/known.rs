@@ -28,7 +28,6 @@ pub(super) struct Known {
     pub(super) runs: Tiers,
     filter: Bloom,
     table: Option<Table>,
-    fence_bytes: usize,
     shares: Shares,
     config: RunConfig,
 }
@@ -59,6 +58,8 @@ enum Sink {
     Run(Box<RunWriter>, String),
 }
 
+/// Keys in a block of a run: larger ones are smaller on disk, but a look-up decodes a whole one.
+const BLOCK_KEYS: usize = 256;
 /// Bits of filter per key, as long as there is room for more.
 const FILTER_BITS: usize = 10;
 /// By how much a filter grows.
@@ -75,7 +76,7 @@ impl Tools {
         let each = 1 + 4 + 2 * words * 8 + 1;
         let piece_keys = (bytes / 4 / each).clamp(1, 1 << 16);
         Ok(Tools {
-            prober: Prober::new(budget, place.width, ProbeConfig::within(bytes / 4))?,
+            prober: Prober::new(budget, place.width, probe_config(bytes / 4))?,
             encoder: BlockEncoder::new(budget, place.width, shares.log_block_keys)?,
             cost: Cost::default(),
             piece_keys,
@@ -91,13 +92,13 @@ impl Tools {
 
 impl Known {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Known, DiskError> {
+        let config = RunConfig::within(place.width, place.tag, shares.close_bytes / 6);
         Ok(Known {
             runs: Tiers::new(shares.fan),
             filter: Bloom::new(0, 0, &place.budget)?,
             table: None,
-            fence_bytes: 0,
             shares: *shares,
-            config: RunConfig::within(place.width, place.tag, shares.close_bytes / 4),
+            config: RunConfig { keys_per_block: config.keys_per_block.min(BLOCK_KEYS), ..config },
         })
     }
 
@@ -119,11 +120,14 @@ impl Known {
         let words = place.width.words();
         let mut sink = None;
         let mut states = 0;
-        if scan {
+        if scan || !small {
+            // A table that is asked for every candidate of a large layer costs more than a small run does.
             self.flush(place, tools)?;
+        }
+        if scan {
             let known = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
             let outcome = {
-                let older = known.scan(&place.budget, words, self.shares.close_bytes / 4)?;
+                let older = known.scan(&place.budget, words, self.shares.close_bytes / 6)?;
                 let mut fresh = Difference::new(&place.budget, stream, older)?;
                 self.take_all(place, tools, &mut fresh, &mut sink, keep)
             };
@@ -268,7 +272,9 @@ impl Known {
             let run = place.open_run(&name)?;
             self.insert_run(place, level_of(count, self.shares.fan), run)?;
         }
-        if self.table.as_ref().is_some_and(|table| table.bytes() > self.shares.table_bytes) {
+        let words = place.width.words();
+        let full = |table: &Table| table.bytes() + table.len() * words * 8 > self.shares.table_bytes;
+        if self.table.as_ref().is_some_and(full) {
             self.flush(place, tools)?;
         }
         tools.cost.write += began.elapsed();
@@ -309,38 +315,49 @@ impl Known {
         self.grow_filter(place, tools)
     }
 
-    /// Adds a run; its fences stay in memory if there is room for them.
-    fn insert_run(&mut self, place: &Place, level: usize, mut run: Run) -> Result<(), DiskError> {
-        let fences = run.blocks() as usize * (place.width.words() * 8 + 16);
-        if self.fence_bytes + fences <= self.shares.fence_bytes {
-            run.load_fences(&place.budget)?;
-            self.fence_bytes += fences;
-        }
+    /// Adds a run.
+    fn insert_run(&mut self, place: &Place, level: usize, run: Run) -> Result<(), DiskError> {
         self.runs.insert(level, run);
-        Ok(())
+        self.keep_in_memory(place)
+    }
+
+    /// Keeps runs in memory, the smallest first, as far as their share goes; of the others the fences, as far as that share goes.
+    fn keep_in_memory(&mut self, place: &Place) -> Result<(), DiskError> {
+        let mut room = self.shares.run_bytes;
+        let mut wanted = Vec::new();
+        for (_, run) in self.runs.runs() {
+            let bytes = usize::try_from(run.bytes()?).unwrap_or(usize::MAX);
+            if bytes > room {
+                run.forget_in_memory();
+            } else {
+                room -= bytes;
+                wanted.push(run);
+            }
+        }
+        for run in wanted.into_iter().filter(|run| !run.is_kept_in_memory()) {
+            run.keep_in_memory(&place.budget)?;
+        }
+        let mut room = self.shares.fence_bytes;
+        self.runs.load_fences(&place.budget, |run| {
+            let fences = run.blocks() as usize * (place.width.words() * 8 + 16);
+            let wanted = !run.is_kept_in_memory() && fences <= room;
+            if wanted {
+                room -= fences;
+            }
+            wanted
+        })
     }
 
     /// Merges the runs of a level, or the smallest two.
     fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
         let name = place.fresh_name("run");
-        let within = self.shares.close_bytes / 4;
+        let within = self.shares.close_bytes / 6;
         let (volume, budget, config) = (&place.volume, &place.budget, &self.config);
         match level {
             Some(level) => self.runs.merge_level(volume, budget, level, &name, config, within, false)?,
             None => self.runs.merge_smallest(volume, budget, &name, config, within, false)?,
         }
-        self.fence_bytes = 0;
-        let mut room = self.shares.fence_bytes;
-        self.runs.load_fences(&place.budget, |run| {
-            let fences = run.blocks() as usize * (place.width.words() * 8 + 16);
-            let fits = fences <= room;
-            if fits {
-                room -= fences;
-            }
-            fits
-        })?;
-        self.fence_bytes = self.shares.fence_bytes - room;
-        Ok(())
+        self.keep_in_memory(place)
     }
 
     /// Makes the filter larger while there is room, from the keys of the runs.
@@ -371,7 +388,7 @@ impl Known {
             self.runs.count() * FILTER_GROWTH as u64
         };
         let mut filter = Bloom::new(blocks, expected, &place.budget)?;
-        let buffer = self.shares.close_bytes / 4;
+        let buffer = self.shares.close_bytes / 6;
         for (_, run) in self.runs.runs() {
             let mut scan = Scan::new(run, &place.budget, buffer)?;
             while scan.advance()? {
@@ -398,6 +415,13 @@ impl Known {
     pub(super) fn count(&self) -> u64 {
         self.runs.count() + self.table.as_ref().map_or(0, |table| table.len() as u64)
     }
+}
+
+/// Look-ups of a whole layer at once touch many blocks of a run: long extents cost fewer operations, and hardly more bytes.
+fn probe_config(bytes: usize) -> ProbeConfig {
+    let config = ProbeConfig::within(bytes);
+    let extent_bytes_max = (config.buffer_bytes / 2).clamp(32 << 10, 256 << 10);
+    ProbeConfig { extent_bytes_max, join_gap_bytes: 32 << 10, ..config }
 }
 
 /// The level of a run by its size, so that runs that are merged are alike.

@@ -39,7 +39,6 @@ use crate::error::SearchError;
 use crate::layer_loop::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 
 pub use candidates::Candidates;
-pub use commit::boundary_of;
 pub use cost::Cost;
 pub use shares::{Shares, TINY_BYTES};
 
@@ -62,8 +61,6 @@ pub struct Tier {
     tools: Vec<Tools>,
     clock: commit::Clock,
     cost: Cost,
-    /// What files took when the last layer was closed.
-    disk_used: u64,
     disk_peak: u64,
 }
 
@@ -109,6 +106,8 @@ struct Layers {
     cursor: LayerCursor,
 }
 
+/// What the body needs for a thread, at most.
+const BODY_BYTES_MAX: usize = 256 << 10;
 /// The window grows with the states until it has its share.
 const WINDOW_KEYS_MIN: usize = 1 << 16;
 
@@ -125,8 +124,8 @@ impl Tier {
         let directory = RunDirectory::open(volume, options.tag)?;
         let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
         let place = Place::new(volume, budget, width, options.tag, sequence);
-        // The body takes a sixteenth, and paths a little more.
-        let shares = Shares::of(budget.free() / 8 * 7, threads.max(1), width);
+        let free = budget.free();
+        let shares = Shares::of(free - (free / 8).min(BODY_BYTES_MAX * threads), threads.max(1), width);
         let shares = options.shares.map_or(shares, |choose| choose(shares));
         match directory.committed().cloned() {
             Some(manifest) => commit::take_up(place, directory, shares, options, &manifest),
@@ -158,7 +157,6 @@ impl Tier {
             tools: Vec::new(),
             clock: commit::Clock::new(options.commit_every),
             cost: Cost::default(),
-            disk_used: 0,
             disk_peak: 0,
             place,
             directory,
@@ -170,6 +168,11 @@ impl Tier {
     /// Where the time of closing went.
     pub fn cost(&self) -> Cost {
         self.cost
+    }
+
+    /// What look-ups cost.
+    pub fn probes(&self) -> fathom_disk::run::ProbeCounts {
+        self.tools.first().map_or_else(Default::default, |tools| tools.prober.counts())
     }
 
     /// How the memory is shared out.
@@ -235,7 +238,7 @@ impl Tier {
         let mut known = lock(&self.shards[number]);
         let small = self.is_small(collected);
         let scan = self.options.plan == Plan::Scan;
-        let states = with_stream(&self.place, collected, self.shares.close_bytes / 4, |stream| {
+        let states = with_stream(&self.place, collected, self.shares.close_bytes / 6, |stream| {
             known.absorb(&self.place, tools, stream, small, scan, &mut |encoder, fresh| {
                 encoder.encode(fresh, |keys, payload| self.layers().store.append(keys, payload))
             })
@@ -253,7 +256,7 @@ impl Tier {
     fn is_small(&self, collected: &[&mut Collected]) -> bool {
         let words = self.place.width.words();
         let keys: Option<usize> = collected.iter().map(|part| part.in_memory(words)).sum();
-        keys.is_some_and(|keys| keys * (words * 8 + 4) * 2 <= self.shares.table_bytes)
+        keys.is_some_and(|keys| keys * (2 * words * 8) * 2 <= self.shares.table_bytes)
     }
 
     /// Removes runs that were merged away, those that a commit names aside: they go with the next one.
@@ -281,18 +284,15 @@ impl Tier {
         Ok(())
     }
 
-    /// Notes how much the files take.
+    /// Notes how much the files take, and whether that is too much.
     fn measure_disk(&mut self, candidates: u64) -> Result<(), SearchError> {
         let DiskUse { closed_set, layers, .. } = self.disk_use()?;
-        self.disk_used = closed_set + layers + candidates;
-        self.disk_peak = self.disk_peak.max(self.disk_used);
-        Ok(())
-    }
-
-    /// Whether files take too much: asked at a boundary, so that nothing is lost.
-    fn above_limit(&self) -> Option<SearchError> {
-        let (used, limit) = (self.disk_used, self.options.disk_limit?);
-        (used > limit).then_some(SearchError::DiskLimit { used, limit })
+        let used = closed_set + layers + candidates;
+        self.disk_peak = self.disk_peak.max(used);
+        match self.options.disk_limit {
+            Some(limit) if used > limit => Err(SearchError::DiskLimit { used, limit }),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -352,11 +352,10 @@ impl LayerPolicy for Tier {
     }
 
     fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
-        let limit = self.above_limit().filter(|_| moment == Moment::Passing);
-        if moment != Moment::Passing || limit.is_some() || self.clock.is_due() {
+        if moment != Moment::Passing || self.clock.is_due() {
             self.commit(&boundary())?;
         }
-        limit.map_or(Ok(()), Err)
+        Ok(())
     }
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {

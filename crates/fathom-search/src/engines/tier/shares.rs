@@ -24,7 +24,9 @@ pub struct Shares {
     pub spill_bytes: usize,
     /// Memory for closing a shard.
     pub close_bytes: usize,
-    /// Fences of a shard that stay in memory.
+    /// Runs of a shard that stay in memory, as they are on disk.
+    pub run_bytes: usize,
+    /// Fences of its other runs that stay in memory.
     pub fence_bytes: usize,
     /// Bytes in a block of the layer log.
     pub log_block_bytes: usize,
@@ -59,13 +61,14 @@ impl Shares {
         Shares {
             shards,
             closers,
-            filter_bytes: part(480) / shards,
-            window_keys: part(200) / (width.words() * 8),
-            table_bytes: part(40) / shards,
-            candidate_keys: (part(80) / (threads * shards) / sorted_key_bytes(width)).max(16),
-            spill_bytes: part(40) / threads,
-            close_bytes: part(80) / closers,
-            fence_bytes: part(30) / shards,
+            filter_bytes: part(400) / shards,
+            window_keys: part(130) / (width.words() * 8),
+            table_bytes: part(60) / shards,
+            candidate_keys: (part(60) / (threads * shards) / sorted_key_bytes(width)).max(16),
+            spill_bytes: part(20) / threads,
+            close_bytes: part(90) / closers,
+            run_bytes: part(180) / shards,
+            fence_bytes: part(20) / shards,
             log_block_bytes: (bytes / 256).clamp(512, 32 << 10).next_power_of_two(),
             log_block_keys: 256,
             fan: fathom_disk::set::tiers::TIER_RUNS,
@@ -84,6 +87,7 @@ impl Shares {
             candidate_keys: (bytes / 16 / threads / sorted_key_bytes(width)).max(2),
             spill_bytes: bytes / 8 / threads,
             close_bytes: bytes / 4,
+            run_bytes: 0,
             fence_bytes: 0,
             log_block_bytes: (bytes / 128).clamp(64, 512),
             log_block_keys: (bytes / 32 / (width.words() * 8)).clamp(1, 64),
