@@ -360,6 +360,7 @@ fn assumes(expression: &Expression) -> bool {
 mod tests {
     use super::*;
     use crate::expression::Domain;
+    use crate::program::Statement as S;
     use crate::program::{Assignment, Label, LabelKind, Location, Mover, Process, ProcessId, Start};
     use crate::span::Span;
 
@@ -419,6 +420,117 @@ mod tests {
         Arc::get_mut(&mut program.actions[0].command).expect("one action has it")
     }
 
+    type Damage = fn(&mut Program);
+
+    const SPAN: Span = Span { start: 0, end: 0 };
+
+    /// A rule with everything: parameter `p`, local `t`, counter `i`, and `o`, which may be undefined.
+    fn structured() -> Program {
+        let variable = |name: &str, role, optional| Variable {
+            name: name.into(),
+            role,
+            domain: Domain::new(0, 3),
+            length: None,
+            optional,
+            initial: vec![0],
+            span: SPAN,
+        };
+        let [o, p, t, i] = [0, 1, 2, 3].map(VariableId);
+        let assign =
+            |variable, value| S::Assign(vec![Assignment { place: scalar(variable), value, span: SPAN }]);
+        let body = vec![S::Block {
+            locals: vec![t],
+            body: vec![
+                assign(t, Expression::read(p, SPAN)),
+                S::For { counter: i, from: 0, to: 3, step: 1, body: vec![S::Leave(0)] },
+                S::Fill { place: scalar(o), count: 1, value: None, span: SPAN },
+            ],
+        }];
+        let command = Arc::new(Command { parameters: vec![p], guard: None, body });
+        Program {
+            variables: vec![
+                variable("o", Role::Global, true),
+                variable("p", Role::Temporary, false),
+                variable("t", Role::Temporary, false),
+                variable("i", Role::Temporary, false),
+            ],
+            actions: vec![Action {
+                name: None,
+                movers: Vec::new(),
+                command,
+                arguments: vec![2],
+                exchange: None,
+                span: SPAN,
+            }],
+            ..Program::default()
+        }
+    }
+
+    fn scalar(variable: VariableId) -> Place {
+        Place { variable, index: None, span: SPAN }
+    }
+
+    /// The statements inside the block of the structured program.
+    fn inside(program: &mut Program) -> &mut Vec<S> {
+        match &mut command(program).body[0] {
+            S::Block { body, .. } => body,
+            _ => unreachable!("the body is a block"),
+        }
+    }
+
+    fn assign(variable: u32, value: Expression) -> S {
+        S::Assign(vec![Assignment { place: scalar(VariableId(variable)), value, span: SPAN }])
+    }
+
+    #[test]
+    fn each_defect_of_scopes_and_undefined_values_is_named() {
+        assert_eq!(problems(&structured()), Vec::<String>::new());
+        let defects: Vec<(&str, Damage)> = vec![
+            ("out of its scope", |program| {
+                let late = assign(0, Expression::read(VariableId(2), SPAN));
+                command(program).body.push(late);
+            }),
+            ("introduced twice", |program| {
+                inside(program).push(S::Block { locals: vec![VariableId(2)], body: Vec::new() });
+            }),
+            ("what is no temporary", |program| {
+                inside(program).push(S::Block { locals: vec![VariableId(0)], body: Vec::new() });
+            }),
+            ("parameter is assigned", |program| {
+                inside(program).push(assign(1, Expression::constant(0, SPAN)));
+            }),
+            ("not the parameters'", |program| program.actions[0].arguments[0] = 4),
+            ("not the parameters'", |program| program.actions[0].arguments.clear()),
+            ("leaves its domain", |program| {
+                let counter = VariableId(3);
+                inside(program)[1] = S::For { counter, from: 0, to: 4, step: 1, body: Vec::new() };
+            }),
+            ("no such block", |program| command(program).body.push(S::Leave(0))),
+            ("assigns what is not its own", |program| {
+                let body = vec![assign(2, Expression::constant(1, SPAN))];
+                let value = Expression::compute(Vec::new(), body, Expression::constant(1, SPAN), SPAN);
+                inside(program).push(assign(2, value));
+            }),
+            ("undefined is put", |program| program.variables[0].optional = false),
+            ("no number for undefined", |program| program.variables[0].domain.low = i64::MIN),
+            ("more elements", |program| {
+                let place = scalar(VariableId(0));
+                inside(program).push(S::Fill { place, count: 2, value: None, span: SPAN });
+            }),
+            ("cannot be", |program| {
+                let kind = ExpressionKind::IsUndefined(Box::new(scalar(VariableId(2))));
+                inside(program).push(S::Assume(Expression { kind, span: SPAN }));
+            }),
+            ("assumes where there is no step", |program| {
+                let body = vec![S::Assume(Expression::constant(1, SPAN))];
+                let expression = Expression::compute(Vec::new(), body, Expression::constant(1, SPAN), SPAN);
+                let label = Label { name: "l".into(), kind: LabelKind::Atom, expression, span: SPAN };
+                program.labels.push(label);
+            }),
+        ];
+        complain(structured, defects);
+    }
+
     #[test]
     fn a_well_formed_program_has_no_problems() {
         assert_eq!(problems(&small()), Vec::<String>::new());
@@ -426,7 +538,6 @@ mod tests {
 
     #[test]
     fn each_defect_is_named() {
-        type Damage = fn(&mut Program);
         let defects: Vec<(&str, Damage)> = vec![
             ("initial value", |program| program.variables[1].initial[0] = 256),
             ("one initial value", |program| program.variables[2].initial.truncate(3)),
@@ -457,8 +568,12 @@ mod tests {
                 program.labels = vec![label; LABELS_MAX + 1];
             }),
         ];
+        complain(small, defects);
+    }
+
+    fn complain(whole: fn() -> Program, defects: Vec<(&str, Damage)>) {
         for (words, damage) in defects {
-            let mut program = small();
+            let mut program = whole();
             damage(&mut program);
             let found = problems(&program);
             assert!(found.iter().any(|problem| problem.contains(words)), "{words}: {found:?}");

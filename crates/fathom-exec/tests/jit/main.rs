@@ -6,4 +6,5 @@
 mod agreement;
 mod gcc;
 mod models;
+mod murphi;
 mod random;
