@@ -35,6 +35,11 @@ pub fn run(settings: &CheckSettings) -> anyhow::Result<Exit> {
 fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Result<Checked> {
     let questions = &settings.questions;
     let properties = questions.liveness(model)?;
+    if questions.constraint.is_some() && !properties.is_empty() {
+        anyhow::bail!(
+            "--constraint leaves steps out, and formulas speak of all runs: leave it out, or ask about states alone"
+        );
+    }
     let fair = questions.liveness.fair_processes(model)?;
     // All formulas share their atoms, and what is odd about them.
     let warnings = properties.first().map_or(&[][..], |property| &property.warnings);
