@@ -40,7 +40,7 @@ struct Entry {
 
 /// Where a block lies.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+pub(crate) struct Place {
     chunk: usize,
     offset: usize,
 }
@@ -121,18 +121,53 @@ impl Layers {
         decoder.decode(&self.chunks[chunk][offset..]);
     }
 
+    /// How many layers there are.
+    pub(crate) fn count(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Where a layer begins, and how many blocks it has.
+    pub(crate) fn begin(&self, layer: usize) -> (Place, usize) {
+        let Entry { first, blocks } = self.layers[layer];
+        (first, blocks)
+    }
+
+    /// Decodes a block; says where the next one of its layer is.
+    pub(crate) fn decode(&self, place: Place, decoder: &mut LayerDecoder) -> Place {
+        let (bytes, next) = self.block(place);
+        decoder.decode(bytes);
+        next
+    }
+
     /// Visits the records of a layer in order.
     pub(crate) fn visit(&self, layer: usize, decoder: &mut LayerDecoder, visit: &mut dyn FnMut(Records<'_>)) {
-        let Entry { first: Place { mut chunk, mut offset }, blocks } = self.layers[layer];
+        let (mut place, blocks) = self.begin(layer);
         for _ in 0..blocks {
-            if offset == self.chunks[chunk].len() {
-                (chunk, offset) = (chunk + 1, 0);
-            }
-            let bytes = &self.chunks[chunk][offset..];
-            decoder.decode(bytes);
+            place = self.decode(place, decoder);
             visit(decoder.records());
-            offset += HEADER_BYTES + header(bytes).expect("a layer has as many blocks as it says").1;
         }
+    }
+
+    /// Calls `visit` with each block of a layer: how many records, and their payload (gap code).
+    pub(crate) fn for_each_block(&self, layer: usize, visit: &mut dyn FnMut(usize, &[u8])) {
+        let (mut place, blocks) = self.begin(layer);
+        for _ in 0..blocks {
+            let (bytes, next) = self.block(place);
+            let (records, length) = header(bytes).expect("a place is where a block begins");
+            visit(records, &bytes[HEADER_BYTES..][..length]);
+            place = next;
+        }
+    }
+
+    /// The bytes from a block on, and where the next one is.
+    fn block(&self, place: Place) -> (&[u8], Place) {
+        let Place { mut chunk, mut offset } = place;
+        if offset == self.chunks[chunk].len() {
+            (chunk, offset) = (chunk + 1, 0);
+        }
+        let bytes = &self.chunks[chunk][offset..];
+        let (_, length) = header(bytes).expect("a layer has as many blocks as it says");
+        (bytes, Place { chunk, offset: offset + HEADER_BYTES + length })
     }
 
     fn append(&mut self, block: &[u8]) -> Result<Place, BudgetError> {

@@ -6,15 +6,19 @@ mod contract;
 
 use std::time::Duration;
 
-use contract::{TUNINGS, check_against_judge};
+use contract::{TUNINGS, check_against_judge, compare_counts, conditions, expected_finding, widest};
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::checked::Checked;
 use fathom_model::shape::Shape;
+use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
+use fathom_search::engines::auto::{self, Disk, Kept};
 use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
+use fathom_search::layer_loop::{Ending, Settings, Unobserved};
+use fathom_search::watch::Finding;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
 use oracle::program::random_program;
@@ -81,4 +85,57 @@ fn random_programs_are_explored_as_the_judge_explores_them() {
         compared += 1;
     }
     assert!(compared > 130, "{compared} programs are few");
+}
+
+/// Searches in RAM first, within a budget that mostly does not suffice; says where it ended.
+fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> &'static str {
+    let mut random = Random::new(seed);
+    let shape = system.shape();
+    let threads = 1 + random.below(2);
+    let columns = Columns { labels: true, actions: true, ..Columns::NONE };
+    let steps = threads * Steps::bytes_for(shape.words(), columns, 3 * widest(judge));
+    let bytes = [4 << 10, (24 << 10) + random.below(64 << 10), 1 << 20][random.below(3)];
+    let budget = Budget::new(bytes.max(128 * shape.words() * 8) + 2 * steps);
+    let conditions = conditions(shape);
+    let settings = Settings {
+        threads,
+        conditions: conditions.clone(),
+        stop_at_first: false,
+        max_depth: None,
+        coverage: true,
+        tuning: TUNINGS[random.below(2)](),
+    };
+    let volume = Volume::in_memory(64);
+    let disk =
+        Disk { volume: &|| Ok(volume.clone()), options: options(Plan::LookUp, None), moved: &|_, _| {} };
+    let (kept, outcome) =
+        auto::run(system, &budget, &settings, &Unobserved, &disk).expect("the machine does not fail");
+    assert_eq!(outcome.ending, Ending::Complete, "{:?} {:#?}", outcome.refusal, budget.owners());
+    compare_counts(&outcome, judge);
+    for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
+        let expected = expected_finding(*condition, judge);
+        assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
+        if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
+            let path = kept.path_to(system, &budget, layer, &record).expect("the budget suffices");
+            let expected = judge.path_to(state.expect("a finding with a record is at a state"));
+            assert_eq!(path.expect("layers are kept").records, judge.records_along(&expected));
+        }
+    }
+    match kept {
+        Kept::Ram(_) => "ram",
+        Kept::Tier(_) => "tier",
+    }
+}
+
+#[test]
+fn a_search_that_moves_from_ram_to_disk_finds_what_the_judge_finds() {
+    let mut ended = [0, 0];
+    for seed in 0..300 {
+        let graph = random_graph(&mut Random::new(seed), 400);
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
+        let outcome = std::panic::catch_unwind(|| check_auto(&Checked(graph), &judge, seed));
+        let Ok(where_) = outcome else { panic!("seed {seed}") };
+        ended[usize::from(where_ == "tier")] += 1;
+    }
+    assert!(ended.iter().all(|count| *count > 50), "{ended:?} ended in RAM and on disk");
 }

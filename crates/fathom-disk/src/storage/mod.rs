@@ -117,7 +117,7 @@ pub struct File {
     read_end: AtomicU64,
     write_end: AtomicU64,
     /// The whole content, if it is kept in memory.
-    kept: RwLock<Option<ChargedVec<u8>>>,
+    kept: RwLock<Option<Box<ChargedVec<u8>>>>,
 }
 
 /// One piece of a read batch.
@@ -310,7 +310,7 @@ impl File {
         let mut content = ChargedVec::with_capacity(budget, owner, size)?;
         content.resize(size, 0)?;
         self.read_exact(0, &mut content)?;
-        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(content);
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(content));
         Ok(())
     }
 
@@ -324,7 +324,7 @@ impl File {
         self.kept().is_some()
     }
 
-    fn kept(&self) -> RwLockReadGuard<'_, Option<ChargedVec<u8>>> {
+    fn kept(&self) -> RwLockReadGuard<'_, Option<Box<ChargedVec<u8>>>> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 

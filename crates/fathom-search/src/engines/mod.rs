@@ -1,5 +1,6 @@
 //! The engines: each adds a policy to a body and says its paper at the top.
 
+pub mod auto;
 pub mod bitstate;
 pub mod ddfs;
 pub mod ndfs;

@@ -89,6 +89,11 @@ impl RamTable {
         Ok(RamTable { table, budget, batch_records, shard_records, layers, cursor, shared_close_min })
     }
 
+    /// The closed layers, without the table: its memory is given back.
+    pub(crate) fn into_layers(self) -> Layers {
+        self.layers
+    }
+
     /// The same, with layers of that many new states and more closed by all threads: another speed, the same results.
     pub fn closing_together_from(self, states: usize) -> RamTable {
         RamTable { shared_close_min: states.max(1), ..self }

@@ -93,7 +93,7 @@ pub(crate) fn check_against_judge<P: LayerPolicy>(
 }
 
 /// The most steps of a state, or of all starts together.
-fn widest(judge: &Explored) -> usize {
+pub(crate) fn widest(judge: &Explored) -> usize {
     let steps = judge.states.iter().map(|state| state.steps.len() + state.faults.len());
     steps
         .chain([judge.layers.first().copied().unwrap_or(0) * 2 + judge.start_faults.len()])
@@ -101,7 +101,8 @@ fn widest(judge: &Explored) -> usize {
         .unwrap_or(0)
 }
 
-fn compare_counts(outcome: &Outcome, judge: &Explored) {
+#[allow(dead_code, reason = "each suite uses its part")]
+pub(crate) fn compare_counts(outcome: &Outcome, judge: &Explored) {
     let layers: Vec<usize> = outcome.layers.iter().map(|states| states as usize).collect();
     assert_eq!(layers, judge.layers);
     assert_eq!(outcome.expanded as usize, judge.states.len());
@@ -137,7 +138,7 @@ fn compare_prefix(outcome: &Outcome, judge: &Explored, last: usize) {
 }
 
 /// Every condition that the shape allows.
-fn conditions(shape: &Shape) -> Vec<Condition> {
+pub(crate) fn conditions(shape: &Shape) -> Vec<Condition> {
     let labels = 0..shape.labels.len();
     let mut conditions: Vec<Condition> = labels
         .clone()
@@ -149,7 +150,10 @@ fn conditions(shape: &Shape) -> Vec<Condition> {
     conditions
 }
 
-fn expected_finding(condition: Condition, judge: &Explored) -> Option<(Finding, Option<StateNumber>)> {
+pub(crate) fn expected_finding(
+    condition: Condition,
+    judge: &Explored,
+) -> Option<(Finding, Option<StateNumber>)> {
     if condition == Condition::Fault && !judge.start_faults.is_empty() {
         let finding = Finding { layer: 0, record: None, fault: judge.start_faults.first().copied() };
         return Some((finding, None));

@@ -155,6 +155,18 @@ impl Known {
         Ok(states)
     }
 
+    /// Makes known what is in an ascending stream, all of it new.
+    pub(super) fn adopt(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        stream: &mut dyn KeyStream,
+    ) -> Result<(), DiskError> {
+        let mut sink = None;
+        self.take_all(place, tools, stream, &mut sink, &mut |_, _| Ok(()))?;
+        self.finish(place, tools, sink)
+    }
+
     /// Everything in a stream of new keys.
     fn take_all(
         &mut self,

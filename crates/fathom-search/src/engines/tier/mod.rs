@@ -13,6 +13,7 @@
 //!
 //! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on. Disk: 1 to 2.5 bytes per state each for runs and layers.
 
+mod adopt;
 mod candidates;
 mod commit;
 mod cost;
