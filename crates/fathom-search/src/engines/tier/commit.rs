@@ -125,12 +125,7 @@ pub(super) fn take_up(
     manifest: &Manifest,
 ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
     let cursor = Cursor::parse(&manifest.cursor).ok_or(SearchError::Boundary)?;
-    let shares = Shares {
-        shards: cursor.shards,
-        closers: shares.closers.min(cursor.shards),
-        log_block_bytes: cursor.log_block_bytes,
-        ..shares
-    };
+    let shares = Shares { log_block_bytes: cursor.log_block_bytes, ..shares.with_shards(cursor.shards) };
     let mut shards =
         (0..shares.shards).map(|_| Known::new(&place, &shares)).collect::<Result<Vec<_>, DiskError>>()?;
     for file in manifest.files.iter().filter(|file| !file.grows) {

@@ -53,6 +53,22 @@ impl Shares {
         }
     }
 
+    /// The same memory for another number of shards: that of the run that is taken up.
+    pub(super) fn with_shards(self, shards: usize) -> Shares {
+        let part = |share: usize| share * self.shards / shards;
+        Shares {
+            shards,
+            closers: self.closers.min(shards),
+            filter_bytes: part(self.filter_bytes),
+            table_bytes: part(self.table_bytes),
+            candidate_keys: part(self.candidate_keys).max(2),
+            run_bytes: part(self.run_bytes),
+            fence_bytes: part(self.fence_bytes),
+            runs_max: part(self.runs_max).max(2),
+            ..self
+        }
+    }
+
     fn real(bytes: usize, threads: usize, width: KeyWidth) -> Shares {
         let part = |thousandths: usize| bytes / 1000 * thousandths;
         let shards = if threads > 1 { (2 * threads).next_power_of_two() } else { 1 };
