@@ -78,6 +78,17 @@ pub struct Program {
     pub overflow: Overflow,
     /// The model's own Büchi automaton, if it states one. It takes no part in the steps.
     pub property: Option<PropertyProcess>,
+    /// What the model's language calls the parts of a state, if that is not the variables' names and numbers.
+    pub words: Option<Arc<Words>>,
+}
+
+/// What the model's language calls the parts of a state; all by variable, temporaries left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// The name of each element.
+    pub places: Vec<Vec<String>>,
+    /// The word for each value, from the least of the domain on; empty if they are numbers.
+    pub values: Vec<Vec<String>>,
 }
 
 /// Whether processes move one at a time or all at once.

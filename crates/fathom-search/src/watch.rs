@@ -24,6 +24,8 @@ pub enum Condition {
     },
     /// A step from the state faults, or the evaluation of a label does.
     Fault,
+    /// No state meets it: what is asked is answered by the labels that the whole search has seen.
+    Never,
 }
 
 /// Where a condition was first met.
@@ -59,13 +61,14 @@ impl Condition {
                 !steps.faults_of(source).is_empty()
                     || steps.columns().labels && steps.labels(source).faulted()
             }
+            Condition::Never => false,
         }
     }
 
     /// Whether testing it needs the labels of a source.
     pub fn reads_labels(self) -> bool {
         match self {
-            Condition::Label { .. } | Condition::Fault => true,
+            Condition::Label { .. } | Condition::Fault | Condition::Never => true,
             Condition::Deadlock { except, .. } => except.is_some(),
         }
     }

@@ -158,7 +158,12 @@ pub fn check(
             .map(|finding| shown(model, plan, number, finding, &system, &kept, &budget))
             .transpose()?;
         answers.push(Answer {
-            verdict: verdict_on(property.kind, finding.is_some(), complete),
+            verdict: match property.kind {
+                PropertyKind::Cover { label } if outcome.labels_seen.holds(label) => Verdict::Holds,
+                PropertyKind::Cover { .. } if complete => Verdict::Violated,
+                PropertyKind::Cover { .. } => Verdict::Unknown,
+                kind => verdict_on(kind, finding.is_some(), complete),
+            },
             vacuous: is_vacuous(property, outcome.labels_seen),
             property: property.clone(),
             trace,
@@ -292,8 +297,10 @@ fn claim(
     match (plan.conditions[number], fault) {
         (Condition::Label { label, value }, _) => (Claim::Label { label, value }, None),
         (Condition::Deadlock { stuttering, except }, _) => (Claim::Deadlock { stuttering, except }, None),
-        (Condition::Fault, Some(fault)) => (Claim::StepFault(fault), Some(Trouble::Step(fault))),
-        (Condition::Fault, None) => {
+        (Condition::Fault | Condition::Never, Some(fault)) => {
+            (Claim::StepFault(fault), Some(Trouble::Step(fault)))
+        }
+        (Condition::Fault | Condition::Never, None) => {
             let record = path.records.last().map_or(&[][..], Vec::as_slice);
             let faults = |label: &usize| {
                 let words = judge.describe(Query::Label { record, label: *label });

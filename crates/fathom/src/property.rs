@@ -80,6 +80,11 @@ pub enum PropertyKind {
     Deadlock,
     /// No step, start or label faults.
     Fault,
+    /// It holds in some state.
+    Cover {
+        /// The label that says so.
+        label: usize,
+    },
     /// A formula holds of every infinite run.
     Ltl,
     /// No infinite run is accepted by a process of the model.
@@ -116,6 +121,14 @@ pub enum PlanError {
         /// What to do.
         help: String,
     },
+    /// The property says that something can always be reached, which is not checked.
+    #[error(
+        "`{name}` is a `liveness` property, which is not checked; ask for others with --property, or use --ltl"
+    )]
+    Liveness {
+        /// Its name.
+        name: String,
+    },
     /// There are too many expressions for one exploration.
     #[error(
         "these are {0} expressions, and one exploration checks at most {LABELS_MAX}: ask for fewer at a time"
@@ -131,6 +144,7 @@ impl PropertyKind {
             PropertyKind::Invariant => "invariant",
             PropertyKind::Reach => "reach",
             PropertyKind::Deadlock => "deadlock",
+            PropertyKind::Cover { .. } => "cover",
             PropertyKind::Fault => "fault",
             PropertyKind::Ltl => "ltl",
             PropertyKind::Process => "process",
@@ -235,10 +249,16 @@ impl Plan {
             names.map(|name| stated(model, name)).collect::<Result<_, _>>()?
         };
         for label in chosen {
-            self.conditions.push(Condition::Label { label: self.labels.len(), value: false });
+            let number = self.labels.len();
+            let (condition, kind) = match label.kind {
+                LabelKind::Cover => (Condition::Never, PropertyKind::Cover { label: number }),
+                LabelKind::Liveness => return Err(PlanError::Liveness { name: label.name.clone() }),
+                _ => (Condition::Label { label: number, value: false }, PropertyKind::Assertion),
+            };
+            self.conditions.push(condition);
             self.properties.push(Property {
                 name: label.name.clone(),
-                kind: PropertyKind::Assertion,
+                kind,
                 span: Some(label.span),
                 antecedent: None,
             });
@@ -320,7 +340,7 @@ impl Plan {
     fn text_of(&self, model: &Model, property: usize, span: Span) -> String {
         let Property { name, kind, .. } = &self.properties[property];
         let text = match kind {
-            PropertyKind::Assertion => model.source().slice(span),
+            PropertyKind::Assertion | PropertyKind::Cover { .. } => model.source().slice(span),
             _ => name.get(span.start as usize..span.end as usize).unwrap_or(""),
         };
         text.to_owned()

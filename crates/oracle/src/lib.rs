@@ -15,6 +15,7 @@
 //! | [`expressions`] | which expressions are worth trying in a random program? |
 //! | [`statements`] | which statements are worth trying in one? |
 //! | [`meaning`] | what does a program mean? |
+//! | [`murphi_source`] | which Murphi texts are worth trying? |
 //! | [`emit_c`] | what would a C compiler make of a program? |
 
 pub mod bfs;
@@ -24,6 +25,7 @@ pub mod forms;
 pub mod graph;
 pub mod liveness;
 pub mod meaning;
+pub mod murphi_source;
 pub mod program;
 pub mod random;
 pub mod statements;

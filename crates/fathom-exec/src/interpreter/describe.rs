@@ -36,14 +36,21 @@ fn words(system: &Interpreter, Trouble { kind, span }: Trouble) -> String {
 }
 
 fn values(system: &Interpreter, record: &[u64]) -> Vec<(String, String)> {
-    let element = |component: &fathom_model::shape::Component, index| {
-        (component.element_name(index), component.text(record, index))
+    let words = system.program.words.as_deref();
+    let element = |number: usize, component: &fathom_model::shape::Component, index: u32| {
+        let (name, text) = (component.element_name(index), component.text(record, index));
+        let Some(words) = words else { return (name, text) };
+        let place = words.places.get(number).and_then(|places| places.get(index as usize));
+        let offset =
+            text.parse::<i64>().ok().map(|value| value - system.program.variables[number].domain.low);
+        let word = offset.and_then(|offset| words.values.get(number)?.get(usize::try_from(offset).ok()?));
+        (place.cloned().unwrap_or(name), word.cloned().unwrap_or(text))
     };
-    system
-        .shape
-        .components
-        .iter()
-        .flat_map(|component| (0..component.elements()).map(move |index| element(component, index)))
+    let components = system.shape.components.iter().enumerate();
+    components
+        .flat_map(|(number, component)| {
+            (0..component.elements()).map(move |index| element(number, component, index))
+        })
         .collect()
 }
 

@@ -37,6 +37,8 @@ mod typecheck;
 mod types;
 mod values;
 
+use std::sync::Arc;
+
 use fathom_model::expression::Expression;
 use fathom_model::program::Program;
 
@@ -98,6 +100,7 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     program.name = stem(source.name());
     let variables = program.variables[..lowered.names.len()].to_vec();
     let symbols = Symbols { tree, scope, state: lowered.state, names: lowered.names, variables };
+    program.words = Some(Arc::new(symbols.words()));
     Ok(Compiled { program, symbols, symmetry: lowered.symmetry, warnings: diagnostics })
 }
 

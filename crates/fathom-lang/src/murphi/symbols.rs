@@ -1,13 +1,14 @@
 //! What do a model's names mean outside its text, and how is a state told in the model's words?
 
 use fathom_model::expression::Expression;
-use fathom_model::program::Variable;
+use fathom_model::program::{Variable, Words};
 
 use super::ast;
 use super::layout::{Part, Region};
 use super::lower::{StateName, lower_condition};
 use super::resolve::{Checker, Scope};
 use super::tree::Tree;
+use super::types::Form;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The names of a model.
@@ -22,8 +23,8 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// An element of a variable of the program's state as the model names it, as in `net[2].source`. None if there is no such variable.
-    pub fn place(&self, variable: usize, element: u32) -> Option<String> {
+    /// An element of a variable of the state as the model names it, as in `net[2].source`.
+    fn place(&self, variable: usize, element: u32) -> Option<String> {
         let name = self.names.get(variable)?;
         let mut rest = u64::from(self.variables[variable].elements());
         let mut position = u64::from(element);
@@ -56,13 +57,22 @@ impl Symbols {
         Some(text)
     }
 
-    /// A number that a variable of the program's state holds, as the model writes it.
-    pub fn value(&self, variable: usize, value: i64) -> Option<String> {
-        let name = self.names.get(variable)?;
-        if self.variables[variable].undefined() == Some(value) {
-            return Some("undefined".to_owned());
+    /// What the model calls the parts of its state.
+    pub(crate) fn words(&self) -> Words {
+        let mut words = Words::default();
+        for (number, name) in self.names.iter().enumerate() {
+            let variable = &self.variables[number];
+            let places = (0..variable.elements()).filter_map(|element| self.place(number, element));
+            words.places.push(places.collect());
+            let types = &self.tree.types;
+            words.values.push(match types.form(name.value) {
+                Form::Range(_) => Vec::new(),
+                _ => (variable.domain.low..=variable.domain.high)
+                    .map(|code| types.word(name.value, code))
+                    .collect(),
+            });
         }
-        Some(self.tree.types.word(name.value, value))
+        words
     }
 
     /// A condition over the state.

@@ -167,6 +167,7 @@ pub(crate) fn expected_finding(
             stays && state.faults.is_empty() && !excused
         }),
         Condition::Fault => judge.first(|state| !state.faults.is_empty() || state.labels.faulted()),
+        Condition::Never => None,
     }?;
     let it = &judge.states[state];
     let finding = Finding {

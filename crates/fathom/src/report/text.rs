@@ -82,6 +82,8 @@ fn verdict_line(model: &Model, answer: &Answer) -> String {
         (PropertyKind::Reach, Verdict::Holds) => "not reachable",
         (PropertyKind::Deadlock, Verdict::Violated) => "found",
         (PropertyKind::Deadlock, Verdict::Holds) => "none",
+        (PropertyKind::Cover { .. }, Verdict::Holds) => "covered",
+        (PropertyKind::Cover { .. }, Verdict::Violated) => "never true",
         (PropertyKind::Fault, _) => "found",
         (_, verdict) => verdict.word(),
     };

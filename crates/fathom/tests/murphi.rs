@@ -1,0 +1,112 @@
+//! Are Murphi models what CMurphi and rumur say they are? Published counts with symmetry off, and the outcomes that rumur's own tests expect.
+//! Both need the corpus beside the project; where it is missing this says so and checks nothing. `FATHOM_LONG=1` runs the larger models, too.
+
+use std::path::{Path, PathBuf};
+
+use fathom::assemble::{LayerEngine, Model, ModelOptions};
+use fathom::check::{Checked, Stop, Verdict, check};
+use fathom::observer::Watcher;
+use fathom::property::{DeadlockKind, Faults, Plan, Questions};
+use fathom::settings::Resources;
+
+fn corpus(folder: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/murphi").join(folder);
+    if !path.is_dir() {
+        eprintln!("no corpus at ../shared/murphi/{folder}: skipped");
+        return None;
+    }
+    Some(path)
+}
+
+fn run(
+    path: &Path,
+    constants: &[(&str, i64)],
+    questions: &Questions,
+    jit: bool,
+    max_depth: Option<u64>,
+) -> Checked {
+    let constants = constants.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    let options = ModelOptions { constants, ..ModelOptions::default() };
+    let model = Model::read(path, &options).unwrap_or_else(|error| panic!("{error}"));
+    let plan = Plan::new(&model, questions).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let resources = Resources { jit, threads: 1, max_depth, ..Resources::of_this_machine() };
+    check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None))
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A model, its constants, states, and rules fired.
+type Published = (&'static str, &'static [(&'static str, i64)], u64, u64);
+
+#[test]
+fn published_counts_without_symmetry() {
+    let Some(folder) = corpus("models") else { return };
+    let short: &[Published] = &[
+        ("mux/n_peterson.m", &[("N", 5)], 628_868, 3_144_340),
+        ("mux/mcslock1.m", &[], 554_221, 2_216_884),
+        ("sym/list6.m", &[], 560_185, 2_389_561),
+        ("sym/adash.m", &[], 41_848, 550_644),
+        ("others/dp4.m", &[("N", 9)], 38_912, 525_312),
+    ];
+    let long: &[Published] = &[
+        ("romp/german.m", &[], 1_105_434, 5_922_288),
+        ("mux/mcslock2.m", &[], 3_240_032, 9_720_096),
+        ("others/dpnew.m", &[("N", 7)], 1_537_961, 19_616_744),
+    ];
+    let long = if std::env::var_os("FATHOM_LONG").is_some() { long } else { &[] };
+    for (name, constants, states, rules) in short.iter().chain(long) {
+        let questions = Questions { deadlock: Some(DeadlockKind::Off), ..Questions::default() };
+        let checked = run(&folder.join(name), constants, &questions, true, None);
+        let counts = &checked.exploration.counts;
+        assert_eq!((counts.states, counts.edges), (Some(*states), *rules), "{name}");
+        assert_eq!(checked.verdict(), Verdict::Holds, "{name}");
+    }
+}
+
+/// Tests of rumur that are not about the language: why each is left out.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("cover-stmt-miss.m", "a `cover` statement is not counted"),
+    ("liveness-", "`liveness` is refused by name"),
+    ("apartment.m", "`liveness` is refused by name"),
+    ("no-cex-bug2.m", "`liveness` is refused by name"),
+    ("smt-", "about an SMT solver that proves reads of undefined values needless"),
+];
+
+#[test]
+fn rumur_tests_end_as_they_say() {
+    let Some(folder) = corpus("rumur-tests") else { return };
+    let mut paths: Vec<PathBuf> = folder
+        .read_dir()
+        .expect("it is a folder")
+        .map(|entry| entry.expect("it is readable").path())
+        .collect();
+    paths.sort();
+    let mut checked = 0;
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "m")) {
+        let name = path.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(path).expect("a model is text");
+        let refused = text.contains("rumur_exit_code: 1");
+        if refused || LEFT_OUT.iter().any(|(prefix, _)| name.starts_with(prefix)) {
+            continue;
+        }
+        let deadlock = match text.lines().find(|line| line.starts_with("-- rumur_flags")) {
+            Some(flags) if flags.contains("'stuck'") => Some(DeadlockKind::Stuck),
+            Some(flags) if flags.contains("'--deadlock-detection', 'off'") => Some(DeadlockKind::Off),
+            _ => None,
+        };
+        let bound = text.contains("'--bound', '3'").then_some(3);
+        let questions = Questions { deadlock, faults: Faults::Stop, ..Questions::default() };
+        for jit in [false, true] {
+            let outcome = run(path, &[], &questions, jit, bound);
+            let wrong = matches!(outcome.verdict(), Verdict::Violated | Verdict::Fault);
+            assert_eq!(
+                wrong,
+                text.contains("checker_exit_code: 1"),
+                "{name}, compiled: {jit}: {:?}",
+                outcome.answers
+            );
+        }
+        checked += 1;
+    }
+    eprintln!("{checked} tests of rumur");
+    assert!(checked > 90, "only {checked} tests of rumur were run");
+}

@@ -1,0 +1,290 @@
+//! Random Murphi texts, in what CMurphi and rumur both accept and give one meaning.
+//!
+//! There are no assumptions: rumur counts a rule whose outcome is discarded as fired, and its state as no deadlock. Every variable of the state gets a value at the start, so that nothing undefined is ever read by chance: what the two tools make of that differs.
+//! Ranges are small and values are brought into them by `%`, but now and then they are not: then there is a fault to find. Programs are
+//! closed and small, so that their state spaces are, too.
+
+use std::fmt::Write as _;
+
+use crate::random::Random;
+
+/// A random program; the same for the same seed.
+pub fn random_murphi(seed: u64) -> String {
+    let mut writer = Writer { random: Random::new(seed), text: String::new(), names: Vec::new(), depth: 0 };
+    writer.model();
+    writer.text
+}
+
+/// The names that are numbers here, beside the variables.
+struct Writer {
+    random: Random,
+    text: String,
+    names: Vec<String>,
+    depth: u32,
+}
+
+const DECLARATIONS: &str = "\
+const N: 3;
+type
+  small: 0..3;
+  index: 0..2;
+  colour: enum { red, green, blue };
+  pair: record left: small; on: boolean; end;
+var
+  x: small;
+  y: small;
+  b: boolean;
+  c: colour;
+  a: array [index] of small;
+  p: array [boolean] of pair;
+function next(n: small): small; begin
+  if n = 3 then return 0; end;
+  return n + 1;
+end;
+function largest(): small;
+var m: small;
+begin
+  m := 0;
+  for i: index do
+    if a[i] > m then m := a[i]; end;
+  end;
+  return m;
+end;
+procedure swap(var l: small; var r: small);
+var t: small;
+begin
+  t := l;
+  l := r;
+  r := t;
+end;
+procedure count(n: small);
+begin
+  if n = 0 then
+    b := !b;
+  else
+    x := (x + 1) % 4;
+    count(n - 1);
+  end;
+end;
+";
+
+const START: &str = "\
+  x := 0; y := 1; b := true; c := red;
+  for i: index do a[i] := i; end;
+  for i: boolean do p[i].left := 2; p[i].on := i; end;
+";
+
+impl Writer {
+    fn model(&mut self) {
+        self.text.push_str(DECLARATIONS);
+        if self.random.chance(30) {
+            let _ = writeln!(self.text, "ruleset s: small do startstate begin\n{START}  y := s;\nend; end;");
+        } else {
+            let _ = writeln!(self.text, "startstate begin\n{START}end;");
+        }
+        for number in 0..2 + self.random.below(4) {
+            self.rule(number);
+        }
+        if self.random.chance(40) {
+            let condition = self.condition();
+            let _ = writeln!(self.text, "invariant \"i\" {condition} | x < 3 | y > 0;");
+        }
+    }
+
+    fn rule(&mut self, number: usize) {
+        let quantifier = match self.random.below(4) {
+            0 => Some(("i", "index")),
+            1 => Some(("j", "small")),
+            _ => None,
+        };
+        if let Some((name, domain)) = quantifier {
+            self.names.push(name.to_owned());
+            let _ = writeln!(self.text, "ruleset {name}: {domain} do");
+        }
+        let guard = self.condition();
+        let _ = writeln!(
+            self.text,
+            "rule \"r{number}\" {guard} ==>\nvar v: small; w: pair;\nbegin\n  v := 0; w.left := 1; w.on := b;"
+        );
+        self.names.push("v".to_owned());
+        self.names.push("w.left".to_owned());
+        for _ in 0..1 + self.random.below(4) {
+            let statement = self.statement();
+            let _ = writeln!(self.text, "  {statement};");
+        }
+        self.names.truncate(self.names.len() - 2);
+        self.text.push_str("end;\n");
+        if quantifier.is_some() {
+            self.names.pop();
+            self.text.push_str("end;\n");
+        }
+    }
+
+    /// A place that holds a small number.
+    fn place(&mut self) -> String {
+        match self.random.below(6) {
+            0 => "x".to_owned(),
+            1 => "y".to_owned(),
+            2 | 3 => format!("a[{}]", self.index()),
+            4 => format!("p[{}].left", self.random.pick(&["b", "true", "false", "c = red"])),
+            _ => "v".to_owned(),
+        }
+    }
+
+    fn index(&mut self) -> String {
+        if self.random.chance(4) {
+            return "x".to_owned();
+        }
+        let number = self.number();
+        format!("({number}) % 3")
+    }
+
+    /// A number that is not negative.
+    fn number(&mut self) -> String {
+        self.depth += 1;
+        let text = if self.depth > 3 { self.random.below(4).to_string() } else { self.deep_number() };
+        self.depth -= 1;
+        text
+    }
+
+    fn deep_number(&mut self) -> String {
+        match self.random.below(12) {
+            0 => self.random.below(4).to_string(),
+            1 => "N".to_owned(),
+            2 => "x".to_owned(),
+            3 => "y".to_owned(),
+            4 => format!("a[{}]", self.index()),
+            5 => format!("p[{}].left", self.random.pick(&["b", "!b", "true"])),
+            6 if !self.names.is_empty() => {
+                let number = self.random.below(self.names.len());
+                self.names[number].clone()
+            }
+            7 => {
+                let argument = self.number();
+                format!("next(({argument}) % 4)")
+            }
+            8 => "largest()".to_owned(),
+            9 => {
+                let (condition, then, otherwise) = (self.condition(), self.number(), self.number());
+                format!("(({condition}) ? ({then}) : ({otherwise}))")
+            }
+            10 => {
+                let (left, right) = (self.number(), self.number());
+                format!("({left}) {} (({right}) + 1)", self.random.pick(&["/", "%"]))
+            }
+            _ => {
+                let (left, right) = (self.number(), self.number());
+                format!("({left}) {} ({right})", self.random.pick(&["+", "*"]))
+            }
+        }
+    }
+
+    fn condition(&mut self) -> String {
+        self.depth += 1;
+        let text = if self.depth > 3 { "b".to_owned() } else { self.deep_condition() };
+        self.depth -= 1;
+        text
+    }
+
+    fn deep_condition(&mut self) -> String {
+        match self.random.below(10) {
+            0 => self.random.pick(&["b", "!b", "true", "p[b].on", "p[false].on"]).to_string(),
+            1 => format!(
+                "c {} {}",
+                self.random.pick(&["=", "!="]),
+                self.random.pick(&["red", "green", "blue"])
+            ),
+            2 => self.random.pick(&["p[true] = p[false]", "a = a", "isundefined(x)"]).to_string(),
+            3 => {
+                let (left, right) = (self.condition(), self.condition());
+                format!("({left}) {} ({right})", self.random.pick(&["&", "|", "->"]))
+            }
+            4 => {
+                let inner = self.condition();
+                format!("!({inner})")
+            }
+            5 => {
+                let name = format!("q{}", self.depth);
+                self.names.push(name.clone());
+                let inner = self.condition();
+                self.names.pop();
+                format!("({} {name}: index do {inner} end)", self.random.pick(&["forall", "exists"]))
+            }
+            _ => {
+                let (left, right) = (self.number(), self.number());
+                format!("({left}) {} ({right})", self.random.pick(&["=", "!=", "<", "<=", ">", ">="]))
+            }
+        }
+    }
+
+    fn statement(&mut self) -> String {
+        self.depth += 1;
+        let text = if self.depth > 2 { self.assignment() } else { self.deep_statement() };
+        self.depth -= 1;
+        text
+    }
+
+    fn assignment(&mut self) -> String {
+        let (place, number) = (self.place(), self.number());
+        if self.random.chance(3) {
+            format!("{place} := {number}")
+        } else {
+            format!("{place} := ({number}) % 4")
+        }
+    }
+
+    fn deep_statement(&mut self) -> String {
+        match self.random.below(16) {
+            0 => {
+                let (condition, then, otherwise) = (self.condition(), self.statement(), self.statement());
+                format!("if {condition} then {then}; else {otherwise}; end")
+            }
+            1 => {
+                let (subject, first, second) = (self.number(), self.statement(), self.statement());
+                format!("switch {subject} case 0, 1: {first}; case 2: {second}; else b := !b; end")
+            }
+            2 => {
+                let name = format!("k{}", self.depth);
+                self.names.push(name.clone());
+                let body = self.statement();
+                self.names.pop();
+                format!("for {name}: index do {body}; end")
+            }
+            3 => {
+                let name = format!("k{}", self.depth);
+                self.names.push(name.clone());
+                let body = self.statement();
+                self.names.pop();
+                format!("for {name} := 0 to x do {body}; end")
+            }
+            4 => "while v < 3 do v := v + 1; b := !b; end".to_owned(),
+            5 => {
+                let (place, number) = (self.place(), self.number());
+                format!("alias z: {place} do z := (z + ({number})) % 4; end")
+            }
+            6 => {
+                let (left, right) = (self.place(), self.place());
+                format!("swap({left}, {right})")
+            }
+            7 => "count(y)".to_owned(),
+            8 => self
+                .random
+                .pick(&["p[b] := p[!b]", "w := p[b]", "p[true] := w", "clear p[b]", "clear a"])
+                .to_string(),
+            9 => format!("c := {}", self.random.pick(&["red", "green", "blue"])),
+            10 => {
+                let condition = self.condition();
+                format!("b := {condition}")
+            }
+            11 if self.random.chance(20) => {
+                let condition = self.condition();
+                format!("assert {condition} \"a\"")
+            }
+            12 if self.random.chance(30) => {
+                let condition = self.condition();
+                format!("if {condition} then return; end")
+            }
+            _ => self.assignment(),
+        }
+    }
+}
