@@ -100,6 +100,9 @@ fn answer_to(property: &Expected, answers: &[Answer]) -> (bool, Option<usize>) {
             answer.property.name == property.expression
         }
         ("assert", PropertyKind::Assertion) => answer.property.name.starts_with(&prefix),
+        ("stated", PropertyKind::Assertion | PropertyKind::Cover { .. }) => {
+            answer.property.name == property.expression
+        }
         ("deadlock", PropertyKind::Deadlock) | ("fault", PropertyKind::Fault) => true,
         _ => false,
     });

@@ -1,4 +1,4 @@
-//! What does a model say about itself? The leading `// key: value` lines of a file in `models/`.
+//! What does a model say about itself? The leading `// key: value` lines (`-- key: value` in Murphi) of a file in `models/`.
 
 use std::path::{Path, PathBuf};
 
@@ -34,10 +34,10 @@ pub(crate) fn models() -> Vec<PathBuf> {
         .read_dir()
         .expect("the project has models")
         .map(|entry| entry.expect("the folder is readable").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "dve"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "dve" || extension == "m"))
         .collect();
     models.sort();
-    assert!(models.len() >= 24, "{} models", models.len());
+    assert!(models.len() >= 36, "{} models", models.len());
     models
 }
 
@@ -47,7 +47,8 @@ pub(crate) fn read(path: &Path) -> Expectations {
     let mut expectations = Expectations::default();
     let mut keys = Vec::new();
     for line in text.lines() {
-        let Some((key, value)) = line.strip_prefix("// ").and_then(|line| line.split_once(": ")) else {
+        let comment = line.strip_prefix("// ").or_else(|| line.strip_prefix("-- "));
+        let Some((key, value)) = comment.and_then(|line| line.split_once(": ")) else {
             break;
         };
         let number = || value.parse().unwrap_or_else(|_| panic!("{}: {line}", path.display()));
