@@ -1,4 +1,4 @@
-//! Contract of the layer loop on disk: whatever the budget, the plan and the sizes of its parts, `tier` finds what the judge finds.
+//! Contract of the layer loop on disk: whatever the budget, the plan and the sizes of its parts, `tier`, `stern-dill` and `auto` find what the judge finds.
 //!
 //! Every system is explored in a few of all combinations, chosen by its seed, so that all systems together go through each many times.
 
@@ -16,6 +16,7 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
 use fathom_search::engines::auto::{self, Disk, Kept};
+use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
 use fathom_search::layer_loop::{Ending, Settings, Unobserved};
 use fathom_search::watch::Finding;
@@ -56,6 +57,11 @@ fn check(system: &dyn TransitionSystem, judge: &Explored, seed: u64) {
                 .expect("memory does not fail, and the budget suffices");
             assert!(boundary.is_none(), "nothing is committed yet");
             tier
+        };
+        check_against_judge(system, judge, &make, budget_bytes, threads, tuning);
+        let make = |shape: &Shape, budget: &Budget, threads: usize| {
+            let volume = Volume::in_memory(64);
+            SternDill::new(&volume, budget, shape, threads, [9; 16]).expect("memory does not fail")
         };
         check_against_judge(system, judge, &make, budget_bytes, threads, tuning);
     }

@@ -8,4 +8,5 @@ pub mod positions;
 pub mod ram;
 mod routes;
 pub mod semi_owcty;
+pub mod stern_dill;
 pub mod tier;

@@ -1,5 +1,7 @@
 //! What every policy of the layer loop must do, whatever it is: find what the judge finds.
 
+#![allow(dead_code, reason = "each suite uses its part")]
+
 use fathom_disk::budget::Budget;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Steps};
@@ -101,7 +103,6 @@ pub(crate) fn widest(judge: &Explored) -> usize {
         .unwrap_or(0)
 }
 
-#[allow(dead_code, reason = "each suite uses its part")]
 pub(crate) fn compare_counts(outcome: &Outcome, judge: &Explored) {
     let layers: Vec<usize> = outcome.layers.iter().map(|states| states as usize).collect();
     assert_eq!(layers, judge.layers);

@@ -18,7 +18,7 @@ use fathom_model::record::{RecordBuffer, Records};
 
 /// The closed layers and the one being written.
 #[derive(Debug)]
-pub(super) struct LayerStore {
+pub(in crate::engines) struct LayerStore {
     name: String,
     log: LayerLog,
     /// Keys in the layer being written.
@@ -27,7 +27,7 @@ pub(super) struct LayerStore {
 
 /// Makes blocks of sorted keys, outside of any lock.
 #[derive(Debug)]
-pub(super) struct BlockEncoder {
+pub(in crate::engines) struct BlockEncoder {
     width: KeyWidth,
     block_keys: usize,
     encoder: Encoder,
@@ -37,7 +37,7 @@ pub(super) struct BlockEncoder {
 
 /// Hands out a closed layer in pieces.
 #[derive(Debug)]
-pub(super) struct LayerCursor {
+pub(in crate::engines) struct LayerCursor {
     words: usize,
     reader: LayerReader,
     decoder: Decoder,
@@ -48,7 +48,7 @@ pub(super) struct LayerCursor {
 }
 
 impl BlockEncoder {
-    pub(super) fn new(
+    pub(in crate::engines) fn new(
         budget: &Budget,
         width: KeyWidth,
         block_keys: usize,
@@ -64,7 +64,7 @@ impl BlockEncoder {
     }
 
     /// Calls `write` with each block of the ascending keys: how many keys, and their payload.
-    pub(super) fn encode(
+    pub(in crate::engines) fn encode(
         &mut self,
         keys: &[u64],
         mut write: impl FnMut(usize, &[u8]) -> Result<(), DiskError>,
@@ -81,7 +81,7 @@ impl BlockEncoder {
 
 impl LayerStore {
     /// No layers yet, in files called `name`.
-    pub(super) fn new(
+    pub(in crate::engines) fn new(
         volume: &Volume,
         name: &str,
         block_bytes: usize,
@@ -92,7 +92,7 @@ impl LayerStore {
     }
 
     /// The layers as they were at a mark.
-    pub(super) fn resume(
+    pub(in crate::engines) fn resume(
         volume: &Volume,
         name: &str,
         block_bytes: usize,
@@ -104,7 +104,7 @@ impl LayerStore {
     }
 
     /// Adds a block to the layer being written.
-    pub(super) fn append(&mut self, keys: usize, payload: &[u8]) -> Result<(), DiskError> {
+    pub(in crate::engines) fn append(&mut self, keys: usize, payload: &[u8]) -> Result<(), DiskError> {
         self.log.append(&[(keys as u64) << 32 | payload.len() as u64])?;
         for piece in payload.chunks(8) {
             let mut word = [0; 8];
@@ -116,39 +116,39 @@ impl LayerStore {
     }
 
     /// Closes the layer being written; says how many keys it has.
-    pub(super) fn close(&mut self) -> Result<u64, DiskError> {
+    pub(in crate::engines) fn close(&mut self) -> Result<u64, DiskError> {
         self.log.close_layer()?;
         Ok(std::mem::take(&mut self.open_keys))
     }
 
     /// Closed layers.
-    pub(super) fn layer_count(&self) -> u64 {
+    pub(in crate::engines) fn layer_count(&self) -> u64 {
         self.log.layer_count()
     }
 
     /// Makes all closed layers last, once a manifest names the mark.
-    pub(super) fn mark(&mut self) -> Result<Mark, DiskError> {
+    pub(in crate::engines) fn mark(&mut self) -> Result<Mark, DiskError> {
         self.log.mark()
     }
 
     /// What its files are called.
-    pub(super) fn name(&self) -> &str {
+    pub(in crate::engines) fn name(&self) -> &str {
         &self.name
     }
 
     /// The names of the files that are there.
-    pub(super) fn file_names(&self) -> impl Iterator<Item = &str> {
+    pub(in crate::engines) fn file_names(&self) -> impl Iterator<Item = &str> {
         self.log.file_names()
     }
 
     /// Bytes on disk.
-    pub(super) fn disk_bytes(&self) -> u64 {
+    pub(in crate::engines) fn disk_bytes(&self) -> u64 {
         self.log.disk_bytes()
     }
 }
 
 impl LayerCursor {
-    pub(super) fn new(
+    pub(in crate::engines) fn new(
         store: &LayerStore,
         width: KeyWidth,
         budget: &Budget,
@@ -164,14 +164,14 @@ impl LayerCursor {
     }
 
     /// Goes to the beginning of a closed layer.
-    pub(super) fn open(&mut self, store: &LayerStore, layer: u64) -> Result<(), DiskError> {
+    pub(in crate::engines) fn open(&mut self, store: &LayerStore, layer: u64) -> Result<(), DiskError> {
         self.keys.clear();
         self.served = 0;
         self.reader.open(&store.log, layer)
     }
 
     /// Fills `batch` with up to `most` keys; empty at the end of the layer.
-    pub(super) fn take(
+    pub(in crate::engines) fn take(
         &mut self,
         store: &LayerStore,
         most: usize,
@@ -187,7 +187,10 @@ impl LayerCursor {
     }
 
     /// The keys of the next block; none at the end of the layer.
-    pub(super) fn next_keys(&mut self, store: &LayerStore) -> Result<Option<Records<'_>>, DiskError> {
+    pub(in crate::engines) fn next_keys(
+        &mut self,
+        store: &LayerStore,
+    ) -> Result<Option<Records<'_>>, DiskError> {
         let more = self.next_block(store)?;
         self.served = self.keys.len();
         Ok(more.then(|| Records::new(&self.keys, self.words)))

@@ -18,8 +18,8 @@ mod candidates;
 mod commit;
 mod cost;
 mod known;
-mod layer_store;
-mod place;
+pub(in crate::engines) mod layer_store;
+pub(in crate::engines) mod place;
 mod shares;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

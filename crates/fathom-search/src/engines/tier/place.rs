@@ -10,28 +10,34 @@ use fathom_disk::storage::Volume;
 
 /// What every part of the engine needs to write and read.
 #[derive(Debug)]
-pub(super) struct Place {
-    pub(super) volume: Volume,
-    pub(super) budget: Budget,
-    pub(super) width: KeyWidth,
-    pub(super) tag: Tag,
+pub(in crate::engines) struct Place {
+    pub(in crate::engines) volume: Volume,
+    pub(in crate::engines) budget: Budget,
+    pub(in crate::engines) width: KeyWidth,
+    pub(in crate::engines) tag: Tag,
     /// The commit that the run was taken up from: with the number it makes names that are never used twice.
     sequence: u64,
     next: AtomicU64,
 }
 
 impl Place {
-    pub(super) fn new(volume: &Volume, budget: &Budget, width: KeyWidth, tag: Tag, sequence: u64) -> Place {
+    pub(in crate::engines) fn new(
+        volume: &Volume,
+        budget: &Budget,
+        width: KeyWidth,
+        tag: Tag,
+        sequence: u64,
+    ) -> Place {
         let (volume, budget) = (volume.clone(), budget.clone());
         Place { volume, budget, width, tag, sequence, next: AtomicU64::new(0) }
     }
 
     /// A name that no file has or had.
-    pub(super) fn fresh_name(&self, kind: &str) -> String {
+    pub(in crate::engines) fn fresh_name(&self, kind: &str) -> String {
         format!("{kind}-{}-{}", self.sequence, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
-    pub(super) fn open_run(&self, name: &str) -> Result<Run, DiskError> {
+    pub(in crate::engines) fn open_run(&self, name: &str) -> Result<Run, DiskError> {
         Run::open(&self.volume, &self.budget, name, self.width, self.tag)
     }
 }
