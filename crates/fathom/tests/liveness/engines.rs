@@ -33,18 +33,26 @@ pub(crate) fn product<S: TransitionSystem>(system: S, automaton: &Automaton, fai
 }
 
 fn nested(system: &dyn TransitionSystem) -> Option<Lasso> {
-    with_one_mark(system, &|system| {
-        let budget = Budget::unlimited();
-        let set = || ExactSet::new(system.shape().width_bits, &budget).expect("the budget is unlimited");
-        let settings = Settings { stop_at_fault: false, max_depth: None, weak: false };
-        let (mut visited, mut red) = (set(), set());
-        let outcome = ndfs::run(system, &mut visited, &mut red, &budget, &settings, &Unobserved);
-        let outcome = outcome.expect("the budget is unlimited");
-        let expected = if outcome.lasso.is_some() { Ending::Found } else { Ending::Complete };
-        assert_eq!(outcome.ending, expected);
-        outcome.lasso
-    })
+    with_one_mark(system, &|system| nested_once(system, false))
 }
+
+/// On a system with one acceptance set, of states.
+fn nested_once(system: &dyn TransitionSystem, weak: bool) -> Option<Lasso> {
+    let budget = Budget::unlimited();
+    let set = || ExactSet::new(system.shape().width_bits, &budget).expect("the budget is unlimited");
+    let settings = Settings { stop_at_fault: false, max_depth: None, weak };
+    let (mut visited, mut red) = (set(), set());
+    let outcome = ndfs::run(system, &mut visited, &mut red, &budget, &settings, &Unobserved);
+    let outcome = outcome.expect("the budget is unlimited");
+    let expected = if outcome.lasso.is_some() { Ending::Found } else { Ending::Complete };
+    assert_eq!(outcome.ending, expected);
+    assert!(!weak || red.is_empty(), "no second search");
+    outcome.lasso
+}
+
+/// Engines that rely on a weak automaton, on its product as it is.
+pub(crate) const WEAK_ENGINES: [(&str, Engine); 2] =
+    [("ndfs", |system| nested_once(system, true)), ("semi-owcty", |system| passes(system, 8 << 20, 1, true))];
 
 fn bitstate(system: &dyn TransitionSystem) -> Option<Lasso> {
     with_one_mark(system, &|system| {
@@ -64,10 +72,14 @@ fn little(system: &dyn TransitionSystem) -> usize {
 
 /// The fix-point on marks as they are, with a data budget.
 pub(crate) fn fix_point(system: &dyn TransitionSystem, bytes: usize, threads: usize) -> Option<Lasso> {
+    passes(system, bytes, threads, false)
+}
+
+fn passes(system: &dyn TransitionSystem, bytes: usize, threads: usize, weak: bool) -> Option<Lasso> {
     let budget = Budget::new(bytes);
     let (table, layers) = generated(system, &budget, threads);
     let volume = Volume::in_memory(512);
-    let outcome = semi_owcty::run(system, &table, layers, false, &volume, &budget, &Unobserved);
+    let outcome = semi_owcty::run(system, &table, layers, weak, &volume, &budget, &Unobserved);
     let outcome = outcome.expect("the budget suffices");
     assert_eq!(outcome.lasso.is_some(), outcome.left > 0);
     assert_eq!(volume.list().expect("memory can be listed"), ["closed.numbers", "closed.run"]);

@@ -4,6 +4,7 @@ use fathom_ltl::automaton::Automaton;
 use fathom_ltl::evaluate;
 use fathom_ltl::formula::Formula;
 use fathom_ltl::limits::Limits as TranslationLimits;
+use fathom_ltl::strength::{Strength, profile, saturated};
 use fathom_ltl::translate::translate;
 use fathom_ltl::word::Lasso as Word;
 use fathom_model::checked::Checked;
@@ -16,7 +17,7 @@ use oracle::liveness::for_each_lasso;
 use oracle::random::Random;
 use oracle::tarjan::accepting_component;
 
-use crate::engines::{ENGINES, product};
+use crate::engines::{ENGINES, WEAK_ENGINES, product};
 use crate::formulas::{formula, judged};
 
 /// How many systems; `FATHOM_LONG` makes it a hundred times as many.
@@ -87,6 +88,36 @@ fn engines_agree_with_the_judge() {
     }
     eprintln!("{violated} violated, {held} hold, {skipped} too large for the judge");
     assert!(violated > 400 && held > 400 && skipped * 20 < violated + held, "the mix is fair");
+}
+
+#[test]
+fn where_the_automaton_is_weak_one_pass_decides() {
+    let (mut violated, mut held) = (0, 0);
+    for seed in 0..rounds(2_000) {
+        let mut random = Random::new(seed ^ 0x3ea7);
+        let (graph, formula) = drawn(&mut random, 30);
+        let [buchi, _] = automata(&formula, &graph);
+        let profile = profile(&buchi).expect("the automaton is small");
+        let (true, Some(expected)) =
+            (profile.strength <= Strength::Weak, judged(&explored(&graph), &formula))
+        else {
+            continue;
+        };
+        violated += u64::from(expected);
+        held += u64::from(!expected);
+        let product = product(&graph, &saturated(&buchi, &profile), &[]);
+        for (name, engine) in WEAK_ENGINES {
+            let found = engine(&product);
+            assert_eq!(found.is_some(), expected, "seed {seed}, {name}");
+            if let Some(lasso) = found {
+                let run = lasso.project(|record| product.parts(record).0);
+                let judgement = violates(&graph, &formula, &run, product.stutter());
+                assert_eq!(judgement, Ok(()), "seed {seed}, {name}");
+            }
+        }
+    }
+    eprintln!("{violated} violated, {held} hold");
+    assert!(violated > 300 && held > 300, "the mix is fair");
 }
 
 #[test]
