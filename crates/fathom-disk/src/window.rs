@@ -139,18 +139,20 @@ impl Window {
 }
 
 /// Looks for a key and moves it to the front. Entries before it move back by one.
+///
+/// It looks first and moves then: a key that this call has put in front may be carried further back by another thread, and finding it there
+/// would count as having met it, though nobody has.
 #[inline(always)]
 fn meet_narrow(set: &[AtomicU64], key: u64) -> bool {
+    let at = set.iter().position(|entry| entry.load(Ordering::Relaxed) == key);
+    let moved = at.map_or(set.len(), |at| at + 1);
     let mut carried = key;
-    for entry in set {
+    for entry in &set[..moved] {
         let found = entry.load(Ordering::Relaxed);
         entry.store(carried, Ordering::Relaxed);
-        if found == key && key != 0 {
-            return true;
-        }
         carried = found;
     }
-    false
+    at.is_some() && key != 0
 }
 
 impl Stripe {
