@@ -13,6 +13,7 @@
 //! | [`values`] | which values can a variable ever hold? |
 //! | [`record`] | what are the bytes of a state, and how are many of them held? |
 //! | [`shape`] | what does a search know of a record? |
+//! | [`symmetry`] | which states are alike, and which stands for all? |
 //! | [`system`] | the seam: what is a step relation? |
 //! | [`steps`] | where do the steps of a batch go? |
 //! | [`checked`] | does a system keep the promises of the seam? |
@@ -26,6 +27,7 @@ pub mod record;
 pub mod shape;
 pub mod span;
 pub mod steps;
+pub mod symmetry;
 pub mod system;
 pub mod values;
 pub mod verify;

@@ -1,7 +1,7 @@
 //! What does a search know of a record? Its width, the parts it is made of, and how many of each thing there are.
 
 use crate::expression::Domain;
-use crate::record::{read_bits, words_for};
+use crate::record::{read_bits, words_for, write_bits};
 
 /// The form of the records of one system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,6 +79,12 @@ impl Component {
     /// The value of an element.
     pub fn value(&self, record: &[u64], index: u32) -> i64 {
         self.domain.low.wrapping_add(self.code(record, index) as i64)
+    }
+
+    /// Stores the value of an element, which must be one that the component has room for.
+    pub fn store(&self, record: &mut [u64], index: u32, value: i64) {
+        let code = value.wrapping_sub(self.domain.low) as u64;
+        write_bits(record, self.element_low(index), self.element_bits, code);
     }
 
     /// The value of an element in words: a location's name, the number, or that there is none.

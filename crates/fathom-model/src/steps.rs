@@ -364,6 +364,11 @@ impl Steps {
         &self.targets[step * self.words_per_record..][..self.words_per_record]
     }
 
+    /// The target of a step, to put another in its place.
+    pub fn target_mut(&mut self, step: usize) -> &mut [u64] {
+        &mut self.targets[step * self.words_per_record..][..self.words_per_record]
+    }
+
     /// The action of a step (column `actions`).
     pub fn action(&self, step: usize) -> u32 {
         self.actions[step]

@@ -16,6 +16,7 @@ use fathom_model::program::{Label, Program, VariableId};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Labels, Steps};
+use fathom_model::symmetry::Symmetry;
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::values::PossibleValues;
 use fathom_search::engines::positions::PositionTable;
@@ -50,7 +51,7 @@ pub enum Language {
 #[derive(Clone, Debug)]
 enum Symbols {
     Dve(dve::Symbols),
-    Murphi(Box<murphi::Symbols>),
+    Murphi(Box<murphi::Symbols>, Symmetry),
 }
 
 /// A model that was read and understood.
@@ -143,8 +144,9 @@ impl Model {
             Language::Murphi => {
                 let options =
                     MurphiOptions { constants: options.constants.clone(), ..MurphiOptions::default() };
-                murphi::compile(&source, &options)
-                    .map(|model| (model.program, Symbols::Murphi(Box::new(model.symbols)), model.warnings))
+                murphi::compile(&source, &options).map(|model| {
+                    (model.program, Symbols::Murphi(Box::new(model.symbols), model.symmetry), model.warnings)
+                })
             }
         };
         match understood {
@@ -159,7 +161,7 @@ impl Model {
     pub fn language(&self) -> Language {
         match self.symbols {
             Symbols::Dve(_) => Language::Dve,
-            Symbols::Murphi(_) => Language::Murphi,
+            Symbols::Murphi(..) => Language::Murphi,
         }
     }
 
@@ -169,7 +171,7 @@ impl Model {
         let source = SourceText::new(origin, text);
         let understood = match &self.symbols {
             Symbols::Dve(symbols) => dve::expression(symbols, &source),
-            Symbols::Murphi(symbols) => murphi::expression(symbols, &source),
+            Symbols::Murphi(symbols, _) => murphi::expression(symbols, &source),
         };
         match understood {
             Ok(expression) => Ok(expression),
@@ -181,7 +183,7 @@ impl Model {
     pub fn state(&self, process: &str, state: &str) -> Option<(VariableId, u32)> {
         match &self.symbols {
             Symbols::Dve(symbols) => symbols.state(process, state),
-            Symbols::Murphi(_) => None,
+            Symbols::Murphi(..) => None,
         }
     }
 
@@ -189,7 +191,15 @@ impl Model {
     pub fn is_process(&self, name: &str) -> bool {
         match &self.symbols {
             Symbols::Dve(symbols) => symbols.is_process(name),
-            Symbols::Murphi(_) => false,
+            Symbols::Murphi(..) => false,
+        }
+    }
+
+    /// Which of its values are alike; none if its language has no such thing.
+    pub fn symmetry(&self) -> Option<&Symmetry> {
+        match &self.symbols {
+            Symbols::Dve(_) => None,
+            Symbols::Murphi(_, symmetry) => Some(symmetry),
         }
     }
 

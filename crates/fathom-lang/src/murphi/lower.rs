@@ -9,10 +9,11 @@ use std::collections::HashSet;
 use fathom_model::expression::{Domain, Expression};
 use fathom_model::program::{Program, Role, Statement, Variable, VariableId};
 use fathom_model::span::Span;
+use fathom_model::symmetry::Symmetry;
 
 use super::MurphiOptions;
+use super::collect_symmetry::Collector;
 use super::layout::{self, Part, Region};
-use super::symmetry::{Collector, Symmetry};
 use super::tree::{FunctionId, LocalId, Tree, Value};
 use super::types::TypeId;
 use crate::diagnostic::{Diagnostic, Diagnostics};

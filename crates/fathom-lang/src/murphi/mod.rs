@@ -12,7 +12,7 @@
 //! | `lower`, `actions`, `commands`, `values`, `calls`, `simplify` | which guarded commands does a model stand for? |
 //! | `layout` | which variables of the program hold a variable of the model? |
 //! | `symbols` | what do names mean outside the model's text, and how is a state told? |
-//! | [`symmetry`] | which values are alike, and where do they stand in the state? |
+//! | `collect_symmetry` | which values are alike, and where do they stand in the state? |
 //!
 //! Errors of the grammar end the work, since half a tree gives false errors about names; all later stages report together.
 
@@ -20,6 +20,7 @@ mod actions;
 mod ast;
 mod bodies;
 mod calls;
+mod collect_symmetry;
 mod commands;
 mod expressions;
 mod fold;
@@ -31,7 +32,6 @@ mod resolve;
 mod rules;
 mod simplify;
 mod symbols;
-pub mod symmetry;
 mod tree;
 mod typecheck;
 mod types;
@@ -41,9 +41,9 @@ use std::sync::Arc;
 
 use fathom_model::expression::Expression;
 use fathom_model::program::Program;
+use fathom_model::symmetry::Symmetry;
 
 pub use self::symbols::Symbols;
-use self::symmetry::Symmetry;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::source::SourceText;
 

@@ -1,59 +1,9 @@
 //! Which values of a model are alike, and where do they stand in its state?
-//!
-//! A permutation of a scalarset acts on the values of that type and on the indices of arrays over it, everywhere at once; one of the
-//! slots of a multiset acts on the slots of that multiset alone. Undefined values stay.
+
+use fathom_model::symmetry::{Scalarset, Stretch, StretchKind, Symmetry, VariableSymmetry};
 
 use super::layout::{Leaf, Part};
 use super::types::{Form, TypeId, Types};
-
-/// Where the values of scalarsets and the slots of multisets stand in a state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Symmetry {
-    /// The scalarsets that the state uses.
-    pub scalarsets: Vec<Scalarset>,
-    /// How many multisets the state holds; those of one array count as one.
-    pub multisets: u32,
-    /// Of each variable of the program's state, in order.
-    pub variables: Vec<VariableSymmetry>,
-}
-
-/// A type whose values are alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scalarset {
-    /// The name of the type, if it has one.
-    pub name: Option<String>,
-    /// How many values it has.
-    pub size: u32,
-}
-
-/// Where permutations act on a variable.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VariableSymmetry {
-    /// Of each index of the array, the outermost first and counted slowest. None for a scalar.
-    pub dimensions: Vec<Vec<Stretch>>,
-    /// Of its values, from the least value of its domain on.
-    pub values: Vec<Stretch>,
-}
-
-/// Neighbouring indices or values that one permutation acts on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// How many.
-    pub size: u32,
-    /// What they are.
-    pub kind: StretchKind,
-}
-
-/// What permutes indices or values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StretchKind {
-    /// Nothing.
-    Plain,
-    /// A permutation of the scalarset of that number.
-    Scalarset(u32),
-    /// A permutation of the slots of the multiset of that number.
-    Slots(u32),
-}
 
 /// Collects the symmetry of variables as they are laid out.
 #[derive(Debug, Default)]
