@@ -7,7 +7,7 @@ use anyhow::Context;
 /// Which crate's defects to try.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The part: disk.
+    /// The part: disk or search.
     part: String,
     /// Only defects whose name contains this.
     #[arg(long, default_value = "")]
@@ -33,10 +33,22 @@ const DISK: &[Defect] = &[
     Defect { feature: "sabotage-fsync-log-name", suite: "power_loss" },
 ];
 
+/// Defects of `fathom-search`, and of what it builds on.
+const SEARCH: &[Defect] = &[
+    Defect { feature: "sabotage-window", suite: "power_loss" },
+    Defect { feature: "sabotage-run-sync", suite: "power_loss" },
+    Defect { feature: "sabotage-fsync-2", suite: "power_loss" },
+    Defect { feature: "sabotage-fsync-3", suite: "power_loss" },
+    Defect { feature: "sabotage-fsync-log", suite: "power_loss" },
+    Defect { feature: "sabotage-filter", suite: "tier" },
+    Defect { feature: "sabotage-merge-last-key", suite: "tier" },
+];
+
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (package, defects) = match arguments.part.as_str() {
         "disk" => ("fathom-disk", DISK),
-        other => anyhow::bail!("there are no defects for {other}; known: disk"),
+        "search" => ("fathom-search", SEARCH),
+        other => anyhow::bail!("there are no defects for {other}; known: disk, search"),
     };
     let mut missed = 0;
     for defect in defects.iter().filter(|defect| defect.feature.contains(&arguments.only)) {

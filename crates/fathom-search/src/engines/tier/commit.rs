@@ -74,7 +74,9 @@ impl Tier {
                 let name = run.name().to_owned();
                 if self.directory.committed().is_none_or(|manifest| !manifest.names(&name)) {
                     let file = self.place.volume.open(&name, FileKind::RUN).map_err(DiskError::from)?;
-                    file.sync().map_err(DiskError::from)?;
+                    if !cfg!(feature = "sabotage-run-sync") {
+                        file.sync().map_err(DiskError::from)?;
+                    }
                 }
                 let mut note = (number as u32).to_le_bytes().to_vec();
                 note.extend_from_slice(&(level as u32).to_le_bytes());
@@ -143,7 +145,10 @@ pub(super) fn take_up(
     if store.layer_count() != cursor.layers {
         return Err(SearchError::Boundary);
     }
-    let tier = Tier::assemble(place, directory, shares, options, store, shards)?;
+    #[cfg_attr(not(feature = "sabotage-window"), allow(unused_mut))]
+    let mut tier = Tier::assemble(place, directory, shares, options, store, shards)?;
+    #[cfg(feature = "sabotage-window")]
+    reload_window(&mut tier);
     if cursor.layers > 0 {
         let layers = &mut *lock(&tier.layers);
         layers.cursor.open(&layers.store, cursor.layers - 1)?;
@@ -180,5 +185,29 @@ impl Cursor {
         let length = usize::try_from(rest.u64()?).ok()?;
         let log_name = String::from_utf8(rest.take(length)?.to_vec()).ok()?;
         Some(Cursor { shards, log_block_bytes, mark, layers, log_name, boundary: rest.0.to_vec() })
+    }
+}
+
+/// Deliberately wrong in builds with `sabotage-window`: the window of a search that ended is taken up by the next one.
+#[cfg(feature = "sabotage-window")]
+static WINDOW: std::sync::Mutex<Option<(u32, fathom_disk::window::Window)>> = std::sync::Mutex::new(None);
+
+#[cfg(feature = "sabotage-window")]
+fn reload_window(tier: &mut Tier) {
+    if let Some((bits, window)) = lock(&WINDOW).take()
+        && bits == tier.place.width.bits()
+    {
+        tier.window = window;
+    }
+}
+
+#[cfg(feature = "sabotage-window")]
+impl Drop for Tier {
+    fn drop(&mut self) {
+        let bits = self.place.width.bits();
+        let none = fathom_disk::window::Window::new(bits, 0, &fathom_disk::budget::Budget::unlimited());
+        if let Ok(none) = none {
+            *lock(&WINDOW) = Some((bits, std::mem::replace(&mut self.window, none)));
+        }
     }
 }
