@@ -149,15 +149,29 @@ impl Directory {
         self.offset(shard)..end
     }
 
-    /// The last shard whose first key is at most `key`; the first one for keys below all.
+    /// The last shard whose first key is at most `key`; the first one for keys below all. Whether a half is the right one is
+    /// anybody's guess, so for keys of up to two words there is no branch on it.
     #[inline(always)]
     pub(super) fn shard_of(&self, key: &[u64]) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while high - low > 1 {
-            let middle = low.midpoint(high);
-            if self.entry(middle)[..self.words] <= *key { low = middle } else { high = middle }
+        let (mut low, mut length) = (0, self.len());
+        while length > 1 {
+            let half = length / 2;
+            low += half * usize::from(self.starts_at_most(low + half, key));
+            length -= half;
         }
         low
+    }
+
+    /// Whether the first key of a shard is at most `key`.
+    #[inline(always)]
+    fn starts_at_most(&self, shard: usize, key: &[u64]) -> bool {
+        let entry = self.entry(shard);
+        let pair = |words: &[u64]| u128::from(words[0]) << 64 | u128::from(words[1]);
+        match key {
+            [only] => entry[0] <= *only,
+            [_, _] => pair(entry) <= pair(key),
+            _ => entry[..self.words] <= *key,
+        }
     }
 
     #[inline(always)]
