@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AliasRegion, AliasRegionData, Block, FuncRef, InstBuilder, MemFlagsData, Value, types,
+    AliasRegion, AliasRegionData, Block, BlockArg, FuncRef, InstBuilder, MemFlagsData, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
 use fathom_model::expression::{Expression, ExpressionKind, FaultKind, Overflow};
@@ -95,8 +95,13 @@ pub(super) struct Emitter<'a, 'f> {
     pub(super) exits: Vec<Block>,
     /// Where an action goes on that is assumed away.
     pub(super) discard: Option<Block>,
+    /// On the way to a trap: the trap, a block that leads there, and how often that was used.
+    relay: Option<(Block, Block, usize)>,
     facts: Vec<Fact>,
 }
+
+/// How many ways lead into a block on the way to a trap.
+const RELAY_USES_MAX: usize = 48;
 
 /// What compiled code refers to.
 #[derive(Debug, Default)]
@@ -170,6 +175,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             bindings: HashMap::new(),
             exits: Vec::new(),
             discard: None,
+            relay: None,
             facts: Vec::new(),
         }
     }
@@ -221,13 +227,32 @@ impl<'a, 'f> Emitter<'a, 'f> {
                 let site = self.tables.sites.len() as i64;
                 self.tables.sites.push(Site { kind, span });
                 let site = self.builder.ins().iconst(types::I32, site);
-                self.builder.ins().jump(block, &[site.into()]);
+                self.jump_by_relay(block, Some(site));
             }
-            Trap::Label { block } => {
-                self.builder.ins().jump(block, &[]);
-            }
+            Trap::Label { block } => self.jump_by_relay(block, None),
         }
         self.enter(good);
+    }
+
+    /// Ends the block: goes to a block that very many go to, by way of others that only so many go to. The code generator's time grows with
+    /// the square of the number of ways into one block.
+    fn jump_by_relay(&mut self, to: Block, site: Option<Value>) {
+        let arguments =
+            |site: Option<Value>| -> Vec<BlockArg> { site.map(BlockArg::from).into_iter().collect() };
+        let relay = match self.relay {
+            Some((goal, relay, uses)) if goal == to && uses < RELAY_USES_MAX => {
+                self.relay = Some((goal, relay, uses + 1));
+                self.builder.ins().jump(relay, &arguments(site));
+                return;
+            }
+            _ => self.builder.create_block(),
+        };
+        self.builder.set_cold_block(relay);
+        self.builder.ins().jump(relay, &arguments(site));
+        self.builder.switch_to_block(relay);
+        let site = site.map(|_| self.builder.append_block_param(relay, types::I32));
+        self.builder.ins().jump(to, &arguments(site));
+        self.relay = Some((to, relay, 1));
     }
 
     /// A word of the source.

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use crate::expression::{BinaryOperator, Computation, Expression, ExpressionKind, Overflow, UnaryOperator};
 use crate::program::{Program, VariableId};
 
+use super::pages::Pages;
 use super::set::ValueSet;
 
 /// Where the sets of each variable are.
@@ -23,7 +24,7 @@ pub(super) struct Slots {
 pub(super) struct Environment<'a> {
     pub(super) program: &'a Program,
     slots: &'a Slots,
-    pub(super) sets: Vec<Rc<ValueSet>>,
+    pub(super) sets: Pages,
     /// Whether counting loops are followed round by round.
     pub(super) unrolls: bool,
 }
@@ -52,7 +53,7 @@ impl<'a> Environment<'a> {
         for (set, (_, count)) in sets.iter().zip(&slots.of) {
             all.extend((0..*count).map(|_| Rc::clone(set)));
         }
-        Environment { program, slots, sets: all, unrolls: false }
+        Environment { program, slots, sets: Pages::new(&all), unrolls: false }
     }
 
     /// Every variable with its initial values.
@@ -68,45 +69,43 @@ impl<'a> Environment<'a> {
         let initial = &self.program.variable(variable).initial;
         let (first, count) = self.slots.of[variable.index()];
         if count == initial.len() {
-            for (set, value) in self.sets[first..].iter_mut().zip(initial) {
-                *set = Rc::new(ValueSet::one(*value));
+            for (slot, value) in (first..).zip(initial) {
+                self.sets.put(slot, Rc::new(ValueSet::one(*value)));
             }
         } else {
-            self.sets[first] = Rc::new(ValueSet::of(initial.iter().copied()));
+            self.sets.put(first, Rc::new(ValueSet::of(initial.iter().copied())));
         }
     }
 
     /// What the elements of a variable may be, together.
     pub(super) fn get(&self, variable: VariableId) -> ValueSet {
-        let (first, count) = self.slots.of[variable.index()];
-        self.sets[first..first + count].iter().fold(ValueSet::NONE, |mut all, set| {
-            all.join(set);
+        self.slots_of(variable).fold(ValueSet::NONE, |mut all, slot| {
+            all.join(self.sets.at(slot));
             all
         })
     }
 
     /// All elements of a variable may be these.
     pub(super) fn set(&mut self, variable: VariableId, values: &Rc<ValueSet>) {
-        let (first, count) = self.slots.of[variable.index()];
-        self.sets[first..first + count].fill(Rc::clone(values));
+        self.slots_of(variable).for_each(|slot| self.sets.put(slot, Rc::clone(values)));
     }
 
     /// The sets of so many elements from one of these indices on, one for each if it is known which they are, else one for all.
     pub(super) fn elements(&self, variable: VariableId, indices: &ValueSet, count: u32) -> Vec<Rc<ValueSet>> {
         let (first, slots) = self.slots.of[variable.index()];
         if slots == 1 {
-            return vec![Rc::clone(&self.sets[first])];
+            return vec![Rc::clone(self.sets.at(first))];
         }
         if let Some((index, last)) = indices.bounds()
             && index == last
         {
             let first = first + index as usize;
-            return self.sets[first..first + count as usize].to_vec();
+            return (first..first + count as usize).map(|slot| Rc::clone(self.sets.at(slot))).collect();
         }
         let mut all = ValueSet::NONE;
-        for (element, set) in (0..).zip(&self.sets[first..first + slots]) {
+        for (element, slot) in (0..).zip(first..first + slots) {
             if reaches(indices, count, element) {
-                all.join(set);
+                all.join(self.sets.at(slot));
             }
         }
         vec![Rc::new(all)]
@@ -127,19 +126,19 @@ impl<'a> Environment<'a> {
         if exact && slots > 1 {
             let start = indices.bounds().map_or(0, |(low, _)| low as usize);
             for offset in 0..count as usize {
-                self.sets[first + start + offset] = Rc::clone(value(offset));
+                self.sets.put(first + start + offset, Rc::clone(value(offset)));
             }
             return;
         }
         if all && exact && values.len() == 1 {
-            self.sets[first] = Rc::clone(&values[0]);
+            self.sets.put(first, Rc::clone(&values[0]));
             return;
         }
-        for (element, set) in (0..).zip(&mut self.sets[first..first + slots]) {
+        for (element, slot) in (0..).zip(first..first + slots) {
             if slots == 1 || reaches(indices, count, element) {
-                values.iter().for_each(|values| {
-                    Rc::make_mut(set).join(values);
-                });
+                for values in values {
+                    self.sets.join_at(slot, values);
+                }
             }
         }
     }
@@ -151,8 +150,8 @@ impl<'a> Environment<'a> {
     }
 
     /// Joins sets of the same variables; true if there was something new.
-    pub(super) fn join(&mut self, other: &[Rc<ValueSet>]) -> bool {
-        join_all(&mut self.sets, other)
+    pub(super) fn join(&mut self, other: &Pages) -> bool {
+        self.sets.join(other)
     }
 
     pub(super) fn overflow(&self) -> Overflow {
@@ -165,7 +164,7 @@ impl<'a> Environment<'a> {
             ExpressionKind::Constant(value) => ValueSet::one(*value),
             ExpressionKind::Read(variable) => {
                 let (first, _) = self.slots.of[variable.index()];
-                self.defined(*variable, &self.sets[first])
+                self.defined(*variable, self.sets.at(first))
             }
             ExpressionKind::Element(variable, index) => {
                 let indices = self.index(*variable, Some(index), 1);
@@ -286,12 +285,13 @@ impl<'a> Environment<'a> {
                 let (first, _) = self.slots.of[place.variable.index()];
                 let set = if truth {
                     let undefined = variable.undefined().map_or(ValueSet::NONE, ValueSet::one);
-                    self.sets[first].meet(&undefined)
+                    self.sets.at(first).meet(&undefined)
                 } else {
-                    self.defined(place.variable, &self.sets[first])
+                    self.defined(place.variable, self.sets.at(first))
                 };
-                self.sets[first] = Rc::new(set);
-                !self.sets[first].is_none()
+                let possible = !set.is_none();
+                self.sets.put(first, Rc::new(set));
+                possible
             }
             _ => {
                 let value = self.evaluate(condition);
@@ -346,7 +346,8 @@ impl<'a> Environment<'a> {
         match &expression.kind {
             ExpressionKind::Read(variable) => {
                 let (first, _) = self.slots.of[variable.index()];
-                self.sets[first] = Rc::new(self.defined(*variable, &self.sets[first]).meet(values));
+                let set = self.defined(*variable, self.sets.at(first)).meet(values);
+                self.sets.put(first, Rc::new(set));
             }
             ExpressionKind::Checked(_, _, operand) => self.learn(operand, values),
             ExpressionKind::Binary(
@@ -375,17 +376,6 @@ impl<'a> Environment<'a> {
 pub(super) fn nothings(count: usize) -> Vec<Rc<ValueSet>> {
     let nothing = Rc::new(ValueSet::NONE);
     (0..count).map(|_| Rc::clone(&nothing)).collect()
-}
-
-/// Joins sets one by one; true if there was something new.
-pub(super) fn join_all(sets: &mut [Rc<ValueSet>], others: &[Rc<ValueSet>]) -> bool {
-    let mut grown = false;
-    for (set, other) in sets.iter_mut().zip(others) {
-        if !Rc::ptr_eq(set, other) && **set != **other {
-            grown |= Rc::make_mut(set).join(other);
-        }
-    }
-    grown
 }
 
 /// Whether an element is among so many from one of the indices on.

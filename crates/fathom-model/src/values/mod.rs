@@ -13,6 +13,7 @@
 //! settle.
 
 mod environment;
+mod pages;
 mod run;
 mod set;
 

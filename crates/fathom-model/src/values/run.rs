@@ -5,7 +5,8 @@ use std::rc::Rc;
 use crate::expression::Expression;
 use crate::program::{Assignment, Composition, Place, Role, Statement, VariableId};
 
-use super::environment::{Environment, join_all};
+use super::environment::Environment;
+use super::pages::Pages;
 use super::set::ValueSet;
 
 /// Values on their way to a variable.
@@ -15,7 +16,7 @@ pub(super) struct Store {
 }
 
 /// The sets with which each block around the current statement was left, the innermost last; none while it was not.
-type Exits = Vec<Option<Vec<Rc<ValueSet>>>>;
+type Exits = Vec<Option<Pages>>;
 
 /// What one statement stores: where from, how many, and sets for each or for all.
 struct Pending {
@@ -82,7 +83,7 @@ impl Environment<'_> {
                 let block = exits.len() - 1 - *depth as usize;
                 match &mut exits[block] {
                     None => exits[block] = Some(self.sets.clone()),
-                    Some(sets) => drop(join_all(sets, &self.sets)),
+                    Some(sets) => drop(sets.join(&self.sets)),
                 }
                 false
             }
@@ -104,10 +105,10 @@ impl Environment<'_> {
         exits: &mut Exits,
         stored: &mut Vec<Store>,
     ) -> bool {
-        let mut after: Option<Vec<Rc<ValueSet>>> = None;
+        let mut after: Option<Pages> = None;
         let mut take = |chosen: Environment<'_>| match &mut after {
             None => after = Some(chosen.sets),
-            Some(after) => drop(join_all(after, &chosen.sets)),
+            Some(after) => drop(after.join(&chosen.sets)),
         };
         let mut rest = Some(self.clone());
         for (condition, body) in arms {
@@ -151,14 +152,14 @@ impl Environment<'_> {
     }
 
     /// Sets that have grown become all that can be stored.
-    fn widen(&mut self, before: &[Rc<ValueSet>]) {
+    fn widen(&mut self, before: &Pages) {
         let program = self.program;
         for number in 0..program.variables.len() as u32 {
             let variable = VariableId(number);
             let stored = program.variable(variable).stored();
             for slot in self.slots_of(variable) {
-                if *self.sets[slot] != *before[slot] {
-                    self.sets[slot] = Rc::new(ValueSet::interval(stored.low, stored.high));
+                if **self.sets.at(slot) != **before.at(slot) {
+                    self.sets.put(slot, Rc::new(ValueSet::interval(stored.low, stored.high)));
                 }
             }
         }
