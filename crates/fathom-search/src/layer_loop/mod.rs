@@ -23,7 +23,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
-use fathom_disk::budget::Budget;
+use fathom_disk::budget::{Budget, BudgetError};
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
@@ -203,6 +203,26 @@ pub fn go_on<P: LayerPolicy>(
     search.finish(policy, ending)
 }
 
+/// What was known at a boundary, as the outcome of a search that ended there; without a boundary, of one that has not begun.
+pub fn at_boundary(
+    system: &dyn TransitionSystem,
+    budget: &Budget,
+    settings: &Settings,
+    boundary: Option<&[u8]>,
+) -> Result<Outcome, SearchError> {
+    let task = Task { system, budget, settings, observer: &Unobserved };
+    let mut search: Search<'_, ()> = Search::with(task, vec![Desk::new(task, 1)?], Vec::new())?;
+    let ending = match boundary {
+        Some(boundary) => {
+            search.restore(boundary)?;
+            if search.frontier == 0 { Ending::Complete } else { Ending::Stopped }
+        }
+        None => Ending::Stopped,
+    };
+    let boundary = search.boundary();
+    Ok(search.outcome(ending, None, boundary))
+}
+
 /// A search under way.
 struct Search<'a, W> {
     task: Task<'a>,
@@ -220,11 +240,17 @@ struct Search<'a, W> {
 
 impl<'a, W: Send> Search<'a, W> {
     fn new<P: LayerPolicy<Worker = W>>(task: Task<'a>, policy: &P) -> Result<Self, SearchError> {
+        let threads = task.settings.threads.max(1);
+        let desks = (0..threads).map(|_| Desk::new(task, threads)).collect::<Result<_, _>>()?;
+        let workers = (0..threads).map(|_| policy.worker()).collect::<Result<_, _>>()?;
+        Search::with(task, desks, workers)
+    }
+
+    fn with(task: Task<'a>, desks: Vec<Desk>, workers: Vec<W>) -> Result<Self, SearchError> {
         let Task { system, budget, settings, .. } = task;
-        let threads = settings.threads.max(1);
         Ok(Search {
-            desks: (0..threads).map(|_| Desk::new(task, threads)).collect::<Result<_, _>>()?,
-            workers: (0..threads).map(|_| policy.worker()).collect::<Result<_, _>>()?,
+            desks,
+            workers,
             layers: LayerSizes::new(budget)?,
             frontier: 0,
             locality: Some(0),
@@ -406,8 +432,12 @@ impl<'a, W: Send> Search<'a, W> {
             Ending::Budget => {}
         }
         self.done.take(&mut self.pending);
+        Ok(self.outcome(ending, refusal, boundary))
+    }
+
+    fn outcome(self, ending: Ending, refusal: Option<BudgetError>, boundary: Vec<u8>) -> Outcome {
         let tally = self.done;
-        Ok(Outcome {
+        Outcome {
             ending,
             refusal,
             layers: self.layers,
@@ -423,6 +453,6 @@ impl<'a, W: Send> Search<'a, W> {
             actions_taken: tally.actions_taken,
             cost: tally.cost,
             boundary,
-        })
+        }
     }
 }

@@ -118,6 +118,11 @@ impl Tier {
     }
 }
 
+/// The boundary of the layer loop that a commit of this engine stands for; none if another engine made it.
+pub fn boundary_of(manifest: &Manifest) -> Option<Vec<u8>> {
+    Cursor::parse(&manifest.cursor).map(|cursor| cursor.boundary)
+}
+
 /// Takes up what a manifest says.
 pub(super) fn take_up(
     place: Place,

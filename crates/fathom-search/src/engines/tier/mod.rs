@@ -40,6 +40,7 @@ use crate::error::SearchError;
 use crate::layer_loop::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 
 pub use candidates::Candidates;
+pub use commit::boundary_of;
 pub use cost::Cost;
 pub use shares::{Shares, TINY_BYTES};
 
@@ -62,6 +63,8 @@ pub struct Tier {
     tools: Vec<Tools>,
     clock: commit::Clock,
     cost: Cost,
+    /// What files took when the last layer was closed.
+    disk_used: u64,
     disk_peak: u64,
 }
 
@@ -158,6 +161,7 @@ impl Tier {
             tools: Vec::new(),
             clock: commit::Clock::new(options.commit_every),
             cost: Cost::default(),
+            disk_used: 0,
             disk_peak: 0,
             place,
             directory,
@@ -285,15 +289,18 @@ impl Tier {
         Ok(())
     }
 
-    /// Notes how much the files take, and whether that is too much.
+    /// Notes how much the files take.
     fn measure_disk(&mut self, candidates: u64) -> Result<(), SearchError> {
         let DiskUse { closed_set, layers, .. } = self.disk_use()?;
-        let used = closed_set + layers + candidates;
-        self.disk_peak = self.disk_peak.max(used);
-        match self.options.disk_limit {
-            Some(limit) if used > limit => Err(SearchError::DiskLimit { used, limit }),
-            _ => Ok(()),
-        }
+        self.disk_used = closed_set + layers + candidates;
+        self.disk_peak = self.disk_peak.max(self.disk_used);
+        Ok(())
+    }
+
+    /// Whether files take too much: asked at a boundary, so that nothing is lost.
+    fn above_limit(&self) -> Option<SearchError> {
+        let (used, limit) = (self.disk_used, self.options.disk_limit?);
+        (used > limit).then_some(SearchError::DiskLimit { used, limit })
     }
 }
 
@@ -353,10 +360,11 @@ impl LayerPolicy for Tier {
     }
 
     fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
-        if moment != Moment::Passing || self.clock.is_due() {
+        let limit = self.above_limit().filter(|_| moment == Moment::Passing);
+        if moment != Moment::Passing || limit.is_some() || self.clock.is_due() {
             self.commit(&boundary())?;
         }
-        Ok(())
+        limit.map_or(Ok(()), Err)
     }
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
