@@ -24,8 +24,10 @@
 //! | [`trace`] | how does a run lead to a state? |
 //! | [`replay`] | is a path really a run, and does it show what it claims? |
 //! | [`constrained`] | what is left of a system if only some states count? |
+//! | [`audit`] | is the closed set of a finished run really closed, and does it show what the run said? |
 //! | [`error`] | what can go wrong with the machine? |
 
+pub mod audit;
 mod bytes;
 pub mod closed_set;
 pub mod constrained;
