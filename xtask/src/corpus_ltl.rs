@@ -76,7 +76,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let model = model(&arguments.folder.join("property-processes").join(&row[0]), &row[0])?;
         let property = LivenessProperty::of_model(&model)?.context("there is a property process")?;
         wrong += compare(&row[0], &model, &property, &row[2], &engines)?;
-        let counts = explore(&model, Some(&property), None, &resources(), &Watcher::silent(None))?.counts;
+        let counts =
+            explore(&model, Some(&property), None, &resources(), &Watcher::silent(None), None)?.counts;
         let figures = [counts.states, counts.transitions].map(|figure| figure.map(|it| it.to_string()));
         if figures != [3, 4].map(|column| Some(row[column].clone())) {
             println!("{}: {figures:?}, published {:?}", row[0], &row[3..5]);

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget};
+use fathom_disk::error::DiskError;
+use fathom_disk::storage::Volume;
 use fathom_exec::interpreter::Interpreter;
 use fathom_exec::jit::Compiled;
 use fathom_lang::diagnostic::Diagnostics;
@@ -21,13 +23,16 @@ use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::values::PossibleValues;
 use fathom_search::engines::positions::PositionTable;
 use fathom_search::engines::ram::RamTable;
+use fathom_search::engines::tier::{self, Plan, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{self, Observer, Outcome};
 use fathom_search::trace::{self, Path as RunPath};
 
+use crate::figures::{CostFigures, DiskFigures, IoFigures};
+use crate::home::Home;
 use crate::machine;
-use crate::run::RunError;
-use crate::settings::Resources;
+use crate::run::{Limit, RunError};
+use crate::settings::{DiskSettings, Resources};
 
 /// What a user may choose about a model from outside.
 #[derive(Clone, Debug, Default)]
@@ -299,6 +304,8 @@ pub enum LayerEngine {
     Ram,
     /// A table that knows how far back steps lead, for three times the memory.
     Positions,
+    /// Sorted runs on disk.
+    Tier(Plan),
 }
 
 /// The states that a breadth-first search has kept, layer by layer.
@@ -308,6 +315,23 @@ pub enum Kept {
     Ram(RamTable),
     /// By `positions`.
     Positions(PositionTable),
+    /// By `tier`.
+    Tier(Box<Tier>),
+}
+
+/// What came of a breadth-first search.
+#[derive(Debug)]
+pub struct Searched {
+    /// The states, for paths.
+    pub kept: Kept,
+    /// What was found out. If `gave_up`, up to the last commit.
+    pub outcome: Outcome,
+    /// Why the machine could not go on, if that is why it ended.
+    pub gave_up: Option<Limit>,
+    /// What files took, and the operations on them, if there are files.
+    pub disk: Option<(DiskFigures, Vec<IoFigures>)>,
+    /// Where the time went.
+    pub cost: Option<CostFigures>,
 }
 
 impl LayerEngine {
@@ -316,29 +340,96 @@ impl LayerEngine {
         match self {
             LayerEngine::Ram => "ram",
             LayerEngine::Positions => "positions",
+            LayerEngine::Tier(_) => "tier",
         }
     }
 
-    /// Searches a system. What is kept is given back with the outcome, for paths.
+    /// Searches a system. Files, if the engine has any, live in `home`; without one they live in memory and nothing lasts.
     pub fn search(
         self,
         system: &dyn TransitionSystem,
         budget: &Budget,
         settings: &layer_loop::Settings,
         observer: &dyn Observer,
-    ) -> Result<(Kept, Outcome), SearchError> {
-        match self {
+        home: Option<&Home>,
+    ) -> Result<Searched, SearchError> {
+        let (kept, outcome) = match self {
             LayerEngine::Ram => {
                 let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
                 let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
-                Ok((Kept::Ram(table), outcome))
+                (Kept::Ram(table), outcome)
             }
             LayerEngine::Positions => {
                 let mut table = PositionTable::new(system.shape(), budget, settings.threads)?;
                 let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
-                Ok((Kept::Positions(table), outcome))
+                (Kept::Positions(table), outcome)
             }
+            LayerEngine::Tier(plan) => {
+                return search_on_disk(plan, system, budget, settings, observer, home);
+            }
+        };
+        let cost = CostFigures::of(outcome.cost, None, outcome.transitions);
+        Ok(Searched { kept, outcome, gave_up: None, disk: None, cost })
+    }
+}
+
+/// Searches with the states on disk, from the beginning or from what is committed in `home`.
+fn search_on_disk(
+    plan: Plan,
+    system: &dyn TransitionSystem,
+    budget: &Budget,
+    settings: &layer_loop::Settings,
+    observer: &dyn Observer,
+    home: Option<&Home>,
+) -> Result<Searched, SearchError> {
+    let volume = home.map_or_else(|| Volume::in_memory(4096), |home| home.volume().clone());
+    let DiskSettings { limit, commit_every, .. } =
+        home.map_or_else(DiskSettings::default, |home| home.settings().clone());
+    let tag = home.map_or([0; 16], Home::tag);
+    let options = tier::Options { tag, plan, commit_every, disk_limit: limit, shares: None };
+    let open = || Tier::open(&volume, budget, system.shape(), settings.threads, options);
+    let (mut tier, boundary) = open()?;
+    let mut steps_before = 0;
+    let outcome = match &boundary {
+        Some(boundary) => {
+            let before = layer_loop::at_boundary(system, budget, settings, Some(boundary))?;
+            steps_before = before.transitions;
+            drop(before);
+            layer_loop::go_on(system, &mut tier, budget, settings, observer, boundary)
         }
+        None => layer_loop::run(system, &mut tier, budget, settings, observer),
+    };
+    let used = tier.disk_use()?;
+    let closing = tier.cost();
+    let (outcome, gave_up) = match outcome {
+        Ok(outcome) => (outcome, None),
+        Err(error) => {
+            let Some(limit) = room_used_up(&error) else { return Err(error) };
+            drop(tier);
+            let boundary;
+            (tier, boundary) = open().map_err(|_| error)?;
+            let outcome = layer_loop::at_boundary(system, budget, settings, boundary.as_deref())?;
+            (outcome, Some(limit))
+        }
+    };
+    let counts = volume.counts();
+    Ok(Searched {
+        gave_up,
+        disk: Some((DiskFigures::of(used, &counts, outcome.layers.sum()), IoFigures::of(&counts))),
+        // Of a search that gave up, only what was committed is known.
+        cost: CostFigures::of(outcome.cost, Some(closing), outcome.transitions.saturating_sub(steps_before))
+            .filter(|_| gave_up.is_none()),
+        kept: Kept::Tier(Box::new(tier)),
+        outcome,
+    })
+}
+
+/// Whether an error says that there is no more room for files.
+fn room_used_up(error: &SearchError) -> Option<Limit> {
+    match error {
+        SearchError::DiskLimit { .. } => Some(Limit::Disk),
+        SearchError::Disk(error) if DiskError::is_full(error) => Some(Limit::DiskFull),
+        _ => None,
     }
 }
 
@@ -354,8 +445,9 @@ impl Kept {
         let path = match self {
             Kept::Ram(table) => trace::path_to(system, table, budget, layer, record)?,
             Kept::Positions(table) => trace::path_to(system, table, budget, layer, record)?,
+            Kept::Tier(tier) => trace::path_to(system, &**tier, budget, layer, record)?,
         };
-        Ok(path.expect("both tables keep all layers"))
+        Ok(path.expect("all of them keep all layers"))
     }
 }
 

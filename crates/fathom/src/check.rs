@@ -15,12 +15,13 @@ use fathom_search::replay::{self, Claim};
 use fathom_search::trace::Path;
 use fathom_search::watch::{Condition, Finding};
 
-use crate::assemble::{self, Kept, LayerEngine, Model, System};
+use crate::assemble::{self, Kept, LayerEngine, Model, Searched, System};
 use crate::coverage::Coverage;
+use crate::home::Home;
 use crate::liveness_property::LivenessProperty;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
-use crate::run::{Counts, Exploration, RunError, Usage, limit_of};
+use crate::run::{Counts, DiskUsage, Exploration, RunError, Usage, limit_of};
 use crate::settings::Resources;
 use crate::trace::{Trace, Trouble};
 
@@ -131,6 +132,7 @@ pub fn check(
     stop: Stop,
     resources: &Resources,
     watcher: &Watcher,
+    home: Option<&Home>,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
     let system = CheckedSystem::new(model, plan, resources.jit);
@@ -146,7 +148,8 @@ pub fn check(
     // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
     let aside = Steps::bytes_for(system.system().shape().words(), Columns::ALL, PATH_STEPS);
     let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
-    let (kept, outcome) = engine.search(system.system(), &budget, &settings, watcher)?;
+    let searched = engine.search(system.system(), &budget, &settings, watcher, home)?;
+    let Searched { kept, outcome, gave_up, disk, cost } = searched;
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
     drop(reserve);
@@ -179,11 +182,13 @@ pub fn check(
         engine: engine.name(),
         store: None,
         automaton: None,
-        limit: limit_of(outcome.ending, watcher),
+        limit: gave_up.or_else(|| limit_of(outcome.ending, watcher)),
         counts,
         record_bits: system.system().shape().width_bits,
         coverage: Coverage::of(model.program(), &outcome.actions_taken),
         usage: Usage::of(resources, &budget, elapsed),
+        disk: disk.map(DiskUsage::of),
+        cost,
     };
     Ok(Checked { answers, exploration })
 }

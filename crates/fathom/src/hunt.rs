@@ -83,6 +83,8 @@ pub fn check_bitstate(
         record_bits: system.system().shape().width_bits,
         coverage: Coverage::of(model.program(), &outcome.actions_taken),
         usage,
+        disk: None,
+        cost: None,
     };
     Ok(Checked { answers, exploration })
 }
@@ -143,6 +145,8 @@ pub fn random_walks(
         record_bits: system.system().shape().width_bits,
         coverage: None,
         usage: Usage::of(resources, &budget, elapsed),
+        disk: None,
+        cost: None,
     };
     Ok(Checked { answers, exploration })
 }

@@ -8,6 +8,9 @@
 //! | [`settings`] | what is a run asked to do? |
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, a system, a search? |
+//! | [`identity`] | what is a run on disk about? |
+//! | [`home`] | where does a run live on disk, and what becomes of it? |
+//! | [`figures`] | what did the files of a search take, and where did its time go? |
 //! | [`run`] | what does one exploration find out? |
 //! | [`property`] | what is asked about a model? |
 //! | [`liveness_property`] | what is asked about infinite runs? |
@@ -32,7 +35,10 @@ pub mod check;
 pub mod command;
 pub mod coverage;
 pub mod export;
+pub mod figures;
+pub mod home;
 pub mod hunt;
+pub mod identity;
 pub mod interrupt;
 pub mod liveness;
 pub mod liveness_property;

@@ -90,6 +90,8 @@ pub fn check(
         // What the automaton drops is not what the model never does.
         coverage: None,
         usage: Usage { threads: outcome.threads, ..Usage::of(resources, &budget, elapsed) },
+        disk: None,
+        cost: None,
     };
     let verdict = match (&trace, exact) {
         (Some(_), _) => Verdict::Violated,

@@ -28,6 +28,7 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
         Command::Explore(arguments) => command::explore::run(&arguments.validate()?),
         Command::Translate(arguments) => command::translate::run(&arguments),
         Command::Simulate(arguments) => command::simulate::run(&arguments.validate()?),
+        Command::Audit(arguments) => command::audit::run(&arguments.validate()),
         Command::Engines => command::engines::run(),
         Command::Completions { shell } => command::help::completions(shell),
         Command::Man { folder } => command::help::man(folder.as_deref()),

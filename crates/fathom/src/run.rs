@@ -4,6 +4,7 @@
 //! known so far; only a machine that fails is an error.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fathom_disk::budget::Budget;
@@ -11,8 +12,10 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning};
 
-use crate::assemble::{self, LayerEngine, Model};
+use crate::assemble::{self, LayerEngine, Model, Searched};
 use crate::coverage::Coverage;
+use crate::figures::{CostFigures, DiskFigures, IoFigures};
+use crate::home::Home;
 use crate::liveness_property::LivenessProperty;
 use crate::liveness_search;
 use crate::machine;
@@ -38,6 +41,23 @@ pub struct Exploration {
     pub coverage: Option<Coverage>,
     /// Where the time and memory went.
     pub usage: Usage,
+    /// Where the room on disk went, if the engine uses any.
+    pub disk: Option<DiskUsage>,
+    /// Where the time went, step by step, if the engine tells.
+    pub cost: Option<CostFigures>,
+}
+
+/// What files of a run are for, and what they took.
+#[derive(Clone, Debug)]
+pub struct DiskUsage {
+    /// How much room they took.
+    pub figures: DiskFigures,
+    /// The operations on them, by class.
+    pub io: Vec<IoFigures>,
+    /// The directory that the run stays in, if it does.
+    pub folder: Option<PathBuf>,
+    /// The command that goes on with the run, if it has not ended.
+    pub resume: Option<String>,
 }
 
 /// An automaton in numbers.
@@ -96,6 +116,10 @@ pub enum Limit {
     Interrupt,
     /// The memory was used up.
     Ram,
+    /// Files may not take more room.
+    Disk,
+    /// The device is full.
+    DiskFull,
     /// A property was violated, and that ends the search.
     Violation,
     /// The engine may have missed states.
@@ -166,6 +190,8 @@ impl Limit {
             Limit::Time => "time",
             Limit::Interrupt => "interrupt",
             Limit::Ram => "ram",
+            Limit::Disk => "disk",
+            Limit::DiskFull => "disk full",
             Limit::Violation => "violation",
             Limit::Lossy => "lossy",
         }
@@ -180,6 +206,7 @@ pub fn explore(
     engine: Option<LayerEngine>,
     resources: &Resources,
     watcher: &Watcher,
+    home: Option<&Home>,
 ) -> Result<Exploration, RunError> {
     let product;
     let plain;
@@ -205,15 +232,17 @@ pub fn explore(
     let first = engine.unwrap_or(LayerEngine::Positions);
     let mut budget = assemble::data_budget(resources)?;
     let mut used = first;
-    let mut outcome = first.search(system, &budget, &settings, watcher)?.1;
-    if engine.is_none() && outcome.ending == Ending::Budget {
+    let mut searched = first.search(system, &budget, &settings, watcher, home)?;
+    if engine.is_none() && searched.outcome.ending == Ending::Budget {
         watcher.meter().say("the memory does not suffice to tell the locality: beginning again without it");
         used = LayerEngine::Ram;
+        drop(searched);
         budget = assemble::data_budget(resources)?;
-        outcome = used.search(system, &budget, &settings, watcher)?.1;
+        searched = used.search(system, &budget, &settings, watcher, None)?;
     }
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
+    let Searched { outcome, gave_up, disk, cost, .. } = searched;
     let mut counts = Counts::of(&outcome);
     if property.is_some() {
         // Where a product ends, the automaton has dropped the run.
@@ -223,13 +252,21 @@ pub fn explore(
         engine: used.name(),
         store: None,
         automaton: property.map(AutomatonFigures::of),
-        limit: limit_of(outcome.ending, watcher),
+        limit: gave_up.or_else(|| limit_of(outcome.ending, watcher)),
         // What the automaton drops is not what the model never does.
         coverage: Coverage::of(model.program(), &outcome.actions_taken).filter(|_| property.is_none()),
         counts,
         record_bits: system.shape().width_bits,
         usage: Usage::of(resources, &budget, elapsed),
+        disk: disk.map(DiskUsage::of),
+        cost,
     })
+}
+
+impl DiskUsage {
+    pub(crate) fn of((figures, io): (DiskFigures, Vec<IoFigures>)) -> DiskUsage {
+        DiskUsage { figures, io, folder: None, resume: None }
+    }
 }
 
 impl Counts {

@@ -25,6 +25,21 @@ pub struct Resources {
     pub max_depth: Option<u64>,
 }
 
+/// Where the files of a search go, and what becomes of them.
+#[derive(Clone, Debug)]
+pub struct DiskSettings {
+    /// The directory; none lets the run choose a fresh one.
+    pub folder: Option<PathBuf>,
+    /// Whether a directory that the run chose stays when the verdict is in.
+    pub keep: bool,
+    /// Whether to go on with the run that is there.
+    pub resume: bool,
+    /// Bytes that files may take.
+    pub limit: Option<u64>,
+    /// How long to wait between commits, at least.
+    pub commit_every: Duration,
+}
+
 /// A model file and what is chosen about it.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
@@ -77,6 +92,8 @@ pub struct ExploreSettings {
     pub engine: Option<LayerEngine>,
     /// With what.
     pub resources: Resources,
+    /// Where files go, if the engine has any.
+    pub disk: DiskSettings,
     /// What to print.
     pub output: OutputSettings,
     /// What to print of the model in place of exploring it.
@@ -102,6 +119,8 @@ pub struct CheckSettings {
     pub engine: CheckEngine,
     /// With what.
     pub resources: Resources,
+    /// Where files go, if the engine has any.
+    pub disk: DiskSettings,
     /// What to print.
     pub output: OutputSettings,
     /// Where violating runs go.
@@ -119,6 +138,19 @@ pub enum CheckEngine {
     Bitstate,
     /// For infinite runs.
     Liveness(LivenessEngine),
+}
+
+/// Settings of `audit`.
+#[derive(Clone, Debug)]
+pub struct AuditSettings {
+    /// The directory of the run.
+    pub folder: PathBuf,
+    /// The model, if not where the run found it.
+    pub model: Option<PathBuf>,
+    /// With what.
+    pub resources: Resources,
+    /// What to print.
+    pub output: OutputSettings,
 }
 
 /// Settings of `simulate`.
@@ -187,6 +219,15 @@ pub enum GraphFormat {
     /// Aldebaran.
     Aut,
 }
+
+impl Default for DiskSettings {
+    fn default() -> DiskSettings {
+        DiskSettings { folder: None, keep: false, resume: false, limit: None, commit_every: COMMIT_EVERY }
+    }
+}
+
+/// What is lost at most when a run is killed; a commit takes a twentieth of the time at most.
+const COMMIT_EVERY: Duration = Duration::from_secs(5);
 
 impl Resources {
     /// Half the machine's memory, all its processors, no limits.

@@ -36,7 +36,7 @@ pub fn observe(model: &Model, resources: &Resources, watcher: &Watcher) -> Resul
         tuning: Tuning::default(),
     };
     let budget = assemble::data_budget(resources)?;
-    let (_, outcome) = LayerEngine::Ram.search(&system, &budget, &settings, &measuring)?;
+    let outcome = LayerEngine::Ram.search(&system, &budget, &settings, &measuring, None)?.outcome;
     watcher.finish().map_err(RunError::Records)?;
     let values = measuring.values.into_inner().expect("no thread panics while it notes values");
     Ok(Observed { values, complete: outcome.ending == Ending::Complete })

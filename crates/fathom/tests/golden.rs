@@ -102,6 +102,8 @@ fn normalised(text: &str) -> String {
         let line = match line.trim_start().split_once(' ') {
             Some(("memory", _)) => "  memory        ~".to_owned(),
             Some(("time", _)) => "  time          ~".to_owned(),
+            Some(("disk", rest)) if rest.starts_with(' ') => "  disk          ~".to_owned(),
+            Some(("cost", rest)) if rest.starts_with(' ') => "  cost          ~".to_owned(),
             _ => line.to_owned(),
         };
         out.push_str(&measured(&line));
@@ -124,7 +126,9 @@ fn measured(line: &str) -> String {
         let start = line.rfind(", ").expect("a list") + 2;
         line.replace_range(start.., "~");
     }
-    for key in ["seconds", "states_per_second", "data", "budget", "data_budget", "data_peak", "peak"] {
+    let sizes = ["data", "budget", "data_budget", "data_peak", "peak"];
+    let times = ["seconds", "states_per_second", "expand", "watch", "offer", "close"];
+    for key in sizes.into_iter().chain(times) {
         for form in [format!("\"{key}\": "), format!("\"{key}\":")] {
             if let Some(start) = line.find(&form).map(|start| start + form.len()) {
                 let rest = &line[start..];

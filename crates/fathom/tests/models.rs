@@ -59,7 +59,7 @@ fn compare(
 ) -> Checked {
     let plan = plan(model, expected);
     let resources = Resources { threads, jit, ..Resources::of_this_machine() };
-    let checked = check(model, &plan, engine, Stop::Never, &resources, &Watcher::silent(None))
+    let checked = check(model, &plan, engine, Stop::Never, &resources, &Watcher::silent(None), None)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let counts = &checked.exploration.counts;
     let context = format!("{} with {}, {threads} threads, compiled: {jit}", path.display(), engine.name());

@@ -28,6 +28,8 @@ pub enum Command {
     Translate(Box<TranslateArguments>),
     /// Walk through a model step by step, or at random as a bug hunt
     Simulate(Box<SimulateArguments>),
+    /// Check the certificate of a finished run again, with the reference interpreter
+    Audit(Box<AuditArguments>),
     /// List the engines that search
     Engines,
     /// Print the completions of a shell
@@ -66,6 +68,9 @@ pub struct CheckArguments {
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,
+    /// Where files go.
+    #[command(flatten)]
+    pub disk: DiskArguments,
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
@@ -191,6 +196,8 @@ pub enum CheckEngineArgument {
     Ram,
     /// The same with a larger table that also tells the locality.
     Positions,
+    /// Breadth-first, exact, with the states on disk.
+    Tier,
     /// Depth-first with three bits per state: quick, misses states, never proves that something holds.
     Bitstate,
     /// Nested depth-first in memory, exact: for infinite runs.
@@ -211,6 +218,41 @@ pub enum ExploreEngineArgument {
     Ram,
     /// The same with a larger table that also tells the locality.
     Positions,
+    /// Breadth-first, exact, with the states on disk.
+    Tier,
+}
+
+/// How the engine tier compares new states with known ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlanArgument {
+    /// Everything known is read for every layer.
+    Scan,
+}
+
+/// Where the files of the engine tier go, and what becomes of them.
+#[derive(Clone, Debug, Args)]
+pub struct DiskArguments {
+    /// Where the run lives; it stays there [default: a fresh directory under .fathom, removed when the verdict is in]
+    #[arg(long, value_name = "DIR", help_heading = "Disk")]
+    pub dir: Option<PathBuf>,
+    /// Keep the run when the verdict is in
+    #[arg(long, help_heading = "Disk")]
+    pub keep: bool,
+    /// Go on with the run in --dir; memory, threads and limits may be others than before
+    #[arg(long, requires = "dir", help_heading = "Disk")]
+    pub resume: bool,
+    /// Keep what proves that a property holds, for `fathom audit`
+    #[arg(long, help_heading = "Disk")]
+    pub certify: bool,
+    /// The most room that files may take
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Disk")]
+    pub disk_limit: Option<u64>,
+    /// Make what is known last every T, at least: that much is lost at most when the run is killed [default: 5s]
+    #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Disk")]
+    pub commit_every: Option<Duration>,
+    /// How new states are compared with known ones: `scan` reads all that is known for every layer [default: looking up]
+    #[arg(long, value_name = "HOW", value_enum, help_heading = "Disk")]
+    pub plan: Option<PlanArgument>,
 }
 
 /// Arguments of `explore`.
@@ -225,6 +267,9 @@ pub struct ExploreArguments {
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,
+    /// Where files go.
+    #[command(flatten)]
+    pub disk: DiskArguments,
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
@@ -249,6 +294,23 @@ pub struct ExploreArguments {
     /// Write the graph of a small space in the Aldebaran format
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub aut: Option<PathBuf>,
+}
+
+/// Arguments of `audit`.
+#[derive(Clone, Debug, Args)]
+pub struct AuditArguments {
+    /// The directory of the run, as given with --dir
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The model, if it is no longer where the run found it
+    #[arg(long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
+    /// The most memory the process may use, as in 512MiB or 2GiB [default: half of what the machine allows]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    pub ram: Option<u64>,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArguments,
 }
 
 /// Arguments of `translate`.

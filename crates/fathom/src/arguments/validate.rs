@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use fathom_model::expression::Overflow;
+use fathom_search::engines::tier::Plan;
 
 use super::raw::{
-    CheckArguments, CheckEngineArgument, DeadlockArgument, ExploreArguments, ExploreEngineArgument,
-    FaultsArgument, LivenessArguments, ModelArguments, OutputArguments, OverflowArgument, ProgressArgument,
-    QuestionArguments, ResourceArguments, SimulateArguments, StopArgument,
+    AuditArguments, CheckArguments, CheckEngineArgument, DeadlockArgument, DiskArguments, ExploreArguments,
+    ExploreEngineArgument, FaultsArgument, LivenessArguments, ModelArguments, OutputArguments,
+    OverflowArgument, ProgressArgument, QuestionArguments, ResourceArguments, SimulateArguments,
+    StopArgument,
 };
 use crate::assemble::{LayerEngine, ModelOptions};
 use crate::check::Stop;
@@ -16,8 +18,8 @@ use crate::liveness_search::LivenessEngine;
 use crate::machine;
 use crate::property::{DeadlockKind, Faults, Questions};
 use crate::settings::{
-    CheckEngine, CheckSettings, Destination, Dump, ExploreSettings, GraphFormat, ModelSettings,
-    OutputSettings, ProgressMode, Resources, SimulateSettings, TraceFile, TraceFormat, Walk,
+    AuditSettings, CheckEngine, CheckSettings, Destination, DiskSettings, Dump, ExploreSettings, GraphFormat,
+    ModelSettings, OutputSettings, ProgressMode, Resources, SimulateSettings, TraceFile, TraceFormat, Walk,
 };
 
 /// The arguments do not make sense together.
@@ -44,7 +46,9 @@ impl ExploreArguments {
             ExploreEngineArgument::Auto => None,
             ExploreEngineArgument::Ram => Some(LayerEngine::Ram),
             ExploreEngineArgument::Positions => Some(LayerEngine::Positions),
+            ExploreEngineArgument::Tier => Some(LayerEngine::Tier(self.disk.plan())),
         };
+        let disk = self.disk.validate(matches!(engine, Some(LayerEngine::Tier(_))))?;
         let graph = match (self.dot, self.aut) {
             (Some(path), _) => Some((GraphFormat::Dot, destination(path))),
             (None, Some(path)) => Some((GraphFormat::Aut, destination(path))),
@@ -65,6 +69,7 @@ impl ExploreArguments {
             model: self.model.validate(),
             engine,
             resources,
+            disk,
             output,
             dump,
             records: self.dump_records,
@@ -81,6 +86,7 @@ impl CheckArguments {
             CheckEngineArgument::Auto => CheckEngine::Auto,
             CheckEngineArgument::Ram => CheckEngine::Layers(LayerEngine::Ram),
             CheckEngineArgument::Positions => CheckEngine::Layers(LayerEngine::Positions),
+            CheckEngineArgument::Tier => CheckEngine::Layers(LayerEngine::Tier(self.disk.plan())),
             CheckEngineArgument::Bitstate => CheckEngine::Bitstate,
             CheckEngineArgument::Ndfs => CheckEngine::Liveness(LivenessEngine::Ndfs),
             CheckEngineArgument::SemiOwcty => CheckEngine::Liveness(LivenessEngine::SemiOwcty),
@@ -100,6 +106,7 @@ impl CheckArguments {
                 "--store chooses where the engine ndfs stores states: give --engine ndfs, too".into(),
             ));
         }
+        let disk = self.disk.validate(matches!(engine, CheckEngine::Layers(LayerEngine::Tier(_))))?;
         let mut questions = self.questions.validate()?;
         questions.liveness = self.liveness.validate();
         let stop = match self.stop {
@@ -112,8 +119,53 @@ impl CheckArguments {
             stop,
             engine,
             resources: self.resources.validate(),
+            disk,
             output: self.output.validate(),
             trace: self.trace.map(trace_file).transpose()?,
+        })
+    }
+}
+
+impl AuditArguments {
+    /// The settings that these arguments mean.
+    pub fn validate(self) -> AuditSettings {
+        let machine = Resources::of_this_machine();
+        AuditSettings {
+            folder: self.folder,
+            model: self.model,
+            resources: Resources { ram: self.ram.unwrap_or(machine.ram), threads: 1, ..machine },
+            output: self.output.validate(),
+        }
+    }
+}
+
+impl DiskArguments {
+    fn plan(&self) -> Plan {
+        if self.plan.is_some() { Plan::Scan } else { Plan::LookUp }
+    }
+
+    /// The settings that these arguments mean for an engine that has files, or has none.
+    fn validate(self, on_disk: bool) -> Result<DiskSettings, UsageError> {
+        let given = [
+            ("--dir", self.dir.is_some()),
+            ("--keep", self.keep),
+            ("--certify", self.certify),
+            ("--disk-limit", self.disk_limit.is_some()),
+            ("--commit-every", self.commit_every.is_some()),
+            ("--plan", self.plan.is_some()),
+        ];
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given && !on_disk) {
+            return Err(UsageError(format!(
+                "{name} is about files, and only the engine tier has any: give --engine tier, too"
+            )));
+        }
+        let default = DiskSettings::default();
+        Ok(DiskSettings {
+            folder: self.dir,
+            keep: self.keep || self.certify,
+            resume: self.resume,
+            limit: self.disk_limit,
+            commit_every: self.commit_every.unwrap_or(default.commit_every),
         })
     }
 }

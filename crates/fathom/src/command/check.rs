@@ -1,11 +1,14 @@
 //! `fathom check`: does a model do what it should?
 
 use anyhow::Context;
+use fathom_model::system::TransitionSystem;
 
-use super::{Output, plan, print_summary, read_model, watcher};
+use super::{Output, home, plan, print_summary, read_model, searched, settle, watcher};
 use crate::assemble::{LayerEngine, Model};
 use crate::check::{self, Checked, Stop, Verdict};
+use crate::home::Home;
 use crate::hunt;
+use crate::identity::Identity;
 use crate::liveness::{self, LivenessEngine, LivenessSettings};
 use crate::progress::Meter;
 use crate::property::Plan;
@@ -89,8 +92,12 @@ fn is_over(checked: &Checked) -> bool {
 fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Result<Checked> {
     let (resources, stop) = (&settings.resources, settings.stop);
     let layers = |engine| {
+        let home = home_of(model, engine, settings)?;
         let watcher = watcher(resources, &settings.output, std::convert::identity)?;
-        Ok(check::check(model, plan, engine, stop, resources, &watcher)?)
+        let outcome = check::check(model, plan, engine, stop, resources, &watcher, home.as_ref());
+        let mut checked = searched(home.as_ref(), outcome)?;
+        settle(home.as_ref(), &mut checked.exploration)?;
+        Ok(checked)
     };
     match settings.engine {
         CheckEngine::Auto => layers(LayerEngine::Ram),
@@ -104,6 +111,14 @@ fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyho
             engine.name()
         ),
     }
+}
+
+/// A place for files, if the engine has any.
+fn home_of(model: &Model, engine: LayerEngine, settings: &CheckSettings) -> anyhow::Result<Option<Home>> {
+    let LayerEngine::Tier(_) = engine else { return Ok(None) };
+    let system = model.interpreter(Vec::new());
+    let identity = Identity::of_check(model, &settings.model, &settings.questions, system.shape());
+    home(&settings.disk, identity, settings.output.quiet).map(Some)
 }
 
 /// Prints and writes what came of a check.

@@ -4,7 +4,7 @@ use super::print;
 use crate::report::Exit;
 
 /// One row per engine: name, body, what it finds, memory, I/O, certificate, origin.
-const ENGINES: [[&str; 6]; 6] = [
+const ENGINES: [[&str; 6]; 7] = [
     [
         "ram",
         "breadth-first, exact",
@@ -20,6 +20,14 @@ const ENGINES: [[&str; 6]; 6] = [
         "none",
         "none",
         "every record in memory in the order found; tells the locality",
+    ],
+    [
+        "tier",
+        "breadth-first, exact",
+        "what --ram leaves, for any number",
+        "sort(steps), few reads per layer",
+        "closed set (fathom audit)",
+        "Munagala, Ranade 1999; Korf 2004: sorted runs on disk in tiers, a filter in memory; --resume",
     ],
     [
         "bitstate",

@@ -3,10 +3,13 @@
 use anyhow::Context;
 use fathom_model::system::TransitionSystem;
 
-use super::{Output, print, print_summary, read_model, watcher};
-use crate::assemble::Model;
+use super::{Output, home, print, print_summary, read_model, searched, settle, watcher};
+use crate::assemble::{LayerEngine, Model};
 use crate::export::{self, RecordFile};
+use crate::home::Home;
+use crate::identity::Identity;
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
+use crate::liveness_search;
 use crate::observer::Watcher;
 use crate::report::json::{self, Report};
 use crate::report::{Exit, text};
@@ -46,13 +49,38 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
         &model,
         settings,
     )?;
-    let exploration = run::explore(&model, product.as_ref(), settings.engine, &settings.resources, &watcher)?;
+    let home = home_of(&model, product.as_ref(), settings)?;
+    let mut exploration = searched(
+        home.as_ref(),
+        run::explore(&model, product.as_ref(), settings.engine, &settings.resources, &watcher, home.as_ref()),
+    )?;
+    settle(home.as_ref(), &mut exploration)?;
     let summary = text::exploration(&model, &exploration);
     print_summary(&summary, settings.output.quiet, taken)?;
     if let Some(output) = json_output {
         output.write(json::to_text(&Report::of_exploration(&model, &exploration)).as_bytes())?;
     }
     Ok(if exploration.limit.is_some() { Exit::GaveUp } else { Exit::Success })
+}
+
+/// A place for files, if the engine has any.
+fn home_of(
+    model: &Model,
+    product: Option<&LivenessProperty>,
+    settings: &ExploreSettings,
+) -> anyhow::Result<Option<Home>> {
+    let Some(LayerEngine::Tier(_)) = settings.engine else { return Ok(None) };
+    let identity = match product {
+        Some(property) => {
+            let system = liveness_search::product(model, property, &property.automaton, &[], false)?;
+            Identity::of_exploration(model, &settings.model, product, system.shape())
+        }
+        None => {
+            let system = model.interpreter(Vec::new());
+            Identity::of_exploration(model, &settings.model, None, system.shape())
+        }
+    };
+    home(&settings.disk, identity, settings.output.quiet).map(Some)
 }
 
 /// The property whose automaton the model is explored with.

@@ -1,5 +1,6 @@
 //! What does each command do? Settings in, an exit out; results are printed on the way.
 
+pub mod audit;
 pub mod check;
 pub mod engines;
 pub mod explore;
@@ -12,11 +13,14 @@ use std::io::{IsTerminal, Write};
 use anyhow::Context;
 
 use crate::assemble::{Model, ModelError};
+use crate::home::Home;
+use crate::identity::Identity;
 use crate::interrupt::Interrupt;
 use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::property::{Plan, PlanError, Questions};
-use crate::settings::{Destination, ModelSettings, OutputSettings, Resources};
+use crate::run::{Exploration, Limit, RunError};
+use crate::settings::{Destination, DiskSettings, ModelSettings, OutputSettings, Resources};
 
 /// Reads the model and shows what looks odd in it.
 fn read_model(settings: &ModelSettings, quiet: bool) -> Result<Model, ModelError> {
@@ -43,6 +47,59 @@ fn watcher(
 ) -> anyhow::Result<Watcher> {
     let interrupt = Interrupt::on_signals().context("cannot watch for signals")?;
     Ok(Watcher::new(interrupt, resources.time_limit, meter(Meter::new(output.progress))))
+}
+
+/// A place for the files of a run.
+fn home(settings: &DiskSettings, identity: Identity, quiet: bool) -> anyhow::Result<Home> {
+    let home = Home::open(settings, identity)?;
+    if home.starts_over() && !quiet {
+        eprintln!("note: nothing is committed in {}: the run starts over", home.folder().display());
+    }
+    Ok(home)
+}
+
+/// What came of a search with files. If the machine failed, the error says how to go on.
+fn searched<T>(home: Option<&Home>, outcome: Result<T, RunError>) -> anyhow::Result<T> {
+    match (outcome, home) {
+        (Err(error), Some(home)) if home.settle(false).unwrap_or(false) => {
+            let command = resume_command(home);
+            Err(anyhow::anyhow!("{error}\nwhat was committed is kept; to go on:\n  {command}"))
+        }
+        (outcome, _) => Ok(outcome?),
+    }
+}
+
+/// The search is over and its traces are told: removes files that nobody wants, and notes how to go on.
+fn settle(home: Option<&Home>, exploration: &mut Exploration) -> anyhow::Result<()> {
+    let done = matches!(exploration.limit, None | Some(Limit::Violation));
+    if let (Some(home), Some(disk)) = (home, &mut exploration.disk) {
+        let stays = home.settle(done)?;
+        disk.folder = stays.then(|| home.folder().to_owned());
+        disk.resume = (stays && !done).then(|| resume_command(home));
+    }
+    Ok(())
+}
+
+/// The command that was given, in the form that goes on with its run.
+fn resume_command(home: &Home) -> String {
+    let given = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let mut words: Vec<String> = std::iter::once("fathom".to_owned()).chain(given).collect();
+    if !words.iter().any(|word| word == "--dir" || word.starts_with("--dir=")) {
+        words.extend(["--dir".to_owned(), home.folder().display().to_string()]);
+    }
+    if !words.iter().any(|word| word == "--resume") {
+        words.push("--resume".to_owned());
+    }
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Prints a summary, beside standard output if that is taken for something else.

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::ser::Formatter;
 
 use crate::assemble::Model;
-use crate::check::{Answer, Checked};
+use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
+use crate::figures::{CostFigures, DiskFigures, IoFigures};
 use crate::run::{AutomatonFigures, Exploration, Limit, Usage};
 use crate::trace::Trace;
 
@@ -70,6 +71,21 @@ pub struct Report {
     pub coverage: Option<CoverageReport>,
     /// Memory.
     pub ram: Ram,
+    /// Room on disk, if the engine uses any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskFigures>,
+    /// Operations on files, by class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io: Option<Vec<IoFigures>>,
+    /// Nanoseconds per step, by phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostFigures>,
+    /// The directory that the run stays in, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The command that goes on with the run, if it has not ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
     /// Threads that expanded states.
     pub threads: usize,
     /// How long the search took.
@@ -91,7 +107,7 @@ pub struct PropertyReport {
     pub vacuous: bool,
     /// The run that violates it.
     pub trace: Option<Trace>,
-    /// What proves that it holds: nothing yet.
+    /// What proves that it holds: `closed-set` in the directory of the run, or `none`.
     pub certificate: &'static str,
     /// The search of its own that it had, of the product with its automaton.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,7 +200,11 @@ impl Report {
 
     /// The report of `check` and other commands that check.
     pub fn of_check(command: &'static str, model: &Model, checked: &Checked) -> Report {
-        let properties = checked.answers.iter().map(PropertyReport::of).collect();
+        let properties = checked
+            .answers
+            .iter()
+            .map(|answer| PropertyReport::of(answer, certificate(&checked.exploration, answer)))
+            .collect();
         let verdict = checked.verdict().word();
         Report::new(command, model, &checked.exploration, verdict, Some(properties))
     }
@@ -223,6 +243,11 @@ impl Report {
             record_bits: exploration.record_bits,
             coverage: exploration.coverage.as_ref().map(|it| CoverageReport::of(model.source(), it)),
             ram: Ram::of(&exploration.usage),
+            disk: exploration.disk.as_ref().map(|disk| disk.figures.clone()),
+            io: exploration.disk.as_ref().map(|disk| disk.io.clone()),
+            cost: exploration.cost,
+            run: exploration.disk.as_ref().and_then(|disk| Some(disk.folder.as_ref()?.display().to_string())),
+            resume: exploration.disk.as_ref().and_then(|disk| disk.resume.clone()),
             threads: exploration.usage.threads,
             seconds: rounded(exploration.usage.elapsed.as_secs_f64()),
         }
@@ -230,7 +255,7 @@ impl Report {
 }
 
 impl PropertyReport {
-    fn of(answer: &Answer) -> PropertyReport {
+    fn of(answer: &Answer, certificate: &'static str) -> PropertyReport {
         PropertyReport {
             name: answer.property.name.clone(),
             kind: answer.property.kind.word(),
@@ -238,10 +263,16 @@ impl PropertyReport {
             length: answer.trace.as_ref().map(Trace::length),
             vacuous: answer.vacuous,
             trace: answer.trace.clone(),
-            certificate: "none",
+            certificate,
             search: answer.search.as_deref().map(SearchReport::of),
         }
     }
+}
+
+/// What proves that a property holds.
+fn certificate(exploration: &Exploration, answer: &Answer) -> &'static str {
+    let kept = exploration.disk.as_ref().is_some_and(|disk| disk.folder.is_some());
+    if kept && answer.verdict == Verdict::Holds && answer.search.is_none() { "closed-set" } else { "none" }
 }
 
 /// An object with a line end. Objects are indented, lists stay on one line unless they hold objects or lists.

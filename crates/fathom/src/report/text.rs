@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::assemble::Model;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
+use crate::figures::{CostFigures, DiskFigures};
 use crate::property::{Property, PropertyKind};
 use crate::run::{Exploration, Limit};
 
@@ -24,6 +25,7 @@ pub fn exploration(model: &Model, exploration: &Exploration) -> String {
     if let Some(coverage) = &exploration.coverage {
         text.push_str(&uncovered(model, coverage, exploration.limit.is_some()));
     }
+    text.push_str(&afterwards(exploration));
     text
 }
 
@@ -67,7 +69,20 @@ pub fn checked(model: &Model, checked: &Checked) -> String {
     {
         text.push_str(&uncovered(model, coverage, limit.is_some()));
     }
+    text.push_str(&afterwards(&checked.exploration));
     text
+}
+
+/// What stays of a run, and what can be done with it.
+fn afterwards(exploration: &Exploration) -> String {
+    let Some(disk) = &exploration.disk else { return String::new() };
+    match (&disk.folder, &disk.resume) {
+        (_, Some(command)) => format!("\nto go on:\n  {command}\n"),
+        (Some(folder), None) if exploration.limit.is_none() => {
+            format!("\nto check it again:\n  fathom audit {}\n", folder.display())
+        }
+        _ => String::new(),
+    }
 }
 
 /// Whether a user wants to read about it: faults only if there are any.
@@ -111,6 +126,8 @@ pub fn limit_sentence(limit: Limit) -> &'static str {
         Limit::Time => "the time limit was reached",
         Limit::Interrupt => "interrupted",
         Limit::Ram => "the memory is used up; give more with --ram",
+        Limit::Disk => "files take more room than --disk-limit allows",
+        Limit::DiskFull => "the disk is full",
         Limit::Violation => "the search ended at the first violation",
         Limit::Lossy => "the engine may have missed states",
     }
@@ -156,6 +173,10 @@ pub fn figures(exploration: &Exploration) -> String {
         lines.push(("checksum", checksum.clone()));
     }
     lines.push(("memory", memory(exploration)));
+    if let Some(disk) = &exploration.disk {
+        lines.push(("disk", room(&disk.figures)));
+        lines.extend(exploration.cost.as_ref().map(|cost| ("cost", phases(cost))));
+    }
     lines.push(("time", time(exploration)));
     lines.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "  {name:<13} {value}");
@@ -232,6 +253,29 @@ fn memory(exploration: &Exploration) -> String {
         Some(peak) => format!("{} resident, {data}", bytes(peak)),
         None => data,
     }
+}
+
+fn room(disk: &DiskFigures) -> String {
+    let each = disk.bytes_per_state.map_or(String::new(), |each| format!(" ({each:.2} bytes per state)"));
+    format!(
+        "{} of states{each}, {} of layers, {} at most; {} read, {} written",
+        bytes(disk.closed_set),
+        bytes(disk.layers),
+        bytes(disk.peak),
+        bytes(disk.read),
+        bytes(disk.written)
+    )
+}
+
+fn phases(cost: &CostFigures) -> String {
+    let closing = cost.closing.map_or(String::new(), |parts| {
+        format!(
+            " (sort {:.0}, filter {:.0}, look-up {:.0}, write {:.0}, merge {:.0})",
+            parts.sort, parts.filter, parts.look_up, parts.write, parts.merge
+        )
+    });
+    let CostFigures { expand, watch, offer, close, .. } = cost;
+    format!("expand {expand:.0}, watch {watch:.0}, offer {offer:.0}, close {close:.0}{closing} ns per step")
 }
 
 fn time(exploration: &Exploration) -> String {

@@ -1,0 +1,145 @@
+//! What did the files of a search take, and where did its time go?
+
+use std::time::Duration;
+
+use fathom_disk::storage::counters::Direction;
+use fathom_disk::storage::{Access, IoCounts};
+use fathom_search::engines::tier;
+use fathom_search::layer_loop;
+use serde::Serialize;
+
+/// What files took, in bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiskFigures {
+    /// The closed set, as it lies there in the end.
+    pub closed_set: u64,
+    /// The layers, for traces.
+    pub layers: u64,
+    /// The most that files took at the end of a layer.
+    pub peak: u64,
+    /// Read, in this process.
+    pub read: u64,
+    /// Written, in this process.
+    pub written: u64,
+    /// The closed set, by states.
+    pub bytes_per_state: Option<f64>,
+}
+
+/// Operations of one class, in this process.
+#[derive(Clone, Debug, Serialize)]
+pub struct IoFigures {
+    /// `read`, `write` or `sync`.
+    pub direction: &'static str,
+    /// What the files hold.
+    pub file: &'static str,
+    /// During which phase of the search.
+    pub phase: &'static str,
+    /// `sequential` or `random`.
+    pub access: &'static str,
+    /// How many.
+    pub operations: u64,
+    /// How many bytes.
+    pub bytes: u64,
+    /// How long threads waited for them.
+    pub seconds: f64,
+}
+
+/// Where the time of a breadth-first search went: nanoseconds of all threads per step made, in this process.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct CostFigures {
+    /// Making steps.
+    pub expand: f64,
+    /// Counting and testing conditions.
+    pub watch: f64,
+    /// Collecting candidates.
+    pub offer: f64,
+    /// Closing layers, as the thread that waits for it sees it.
+    pub close: f64,
+    /// What closing is made of, if the engine tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closing: Option<ClosingFigures>,
+}
+
+/// What closing layers is made of, the same way.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ClosingFigures {
+    /// Sorting and merging candidates.
+    pub sort: f64,
+    /// Asking tables and filters in memory.
+    pub filter: f64,
+    /// Looking keys up on disk.
+    pub look_up: f64,
+    /// Writing.
+    pub write: f64,
+    /// Merging runs.
+    pub merge: f64,
+    /// Keys looked up on disk, per step.
+    pub asked: f64,
+    /// Those of them that were there, per step.
+    pub hits: f64,
+}
+
+impl DiskFigures {
+    pub(crate) fn of(used: tier::DiskUse, counts: &IoCounts, states: u64) -> DiskFigures {
+        let tier::DiskUse { closed_set, layers, peak } = used;
+        let each = closed_set as f64 / states.max(1) as f64;
+        DiskFigures {
+            closed_set,
+            layers,
+            peak,
+            read: counts.read().bytes,
+            written: counts.written().bytes,
+            bytes_per_state: (states > 0).then_some((each * 1e3).round() / 1e3),
+        }
+    }
+}
+
+impl IoFigures {
+    pub(crate) fn of(counts: &IoCounts) -> Vec<IoFigures> {
+        let each =
+            |(class, count): (&fathom_disk::storage::counters::Class, &fathom_disk::storage::IoCount)| {
+                IoFigures {
+                    direction: match class.direction {
+                        Direction::Read => "read",
+                        Direction::Write => "write",
+                        Direction::Sync => "sync",
+                    },
+                    file: class.kind.0,
+                    phase: class.phase,
+                    access: match class.access {
+                        Access::Sequential => "sequential",
+                        Access::Random => "random",
+                    },
+                    operations: count.operations,
+                    bytes: count.bytes,
+                    seconds: (count.nanos as f64 / 1e6).round() / 1e3,
+                }
+            };
+        counts.classes().map(each).collect()
+    }
+}
+
+impl CostFigures {
+    /// Of a search that made so many steps in this process. None if it made none.
+    pub(crate) fn of(cost: layer_loop::Cost, closing: Option<tier::Cost>, steps: u64) -> Option<CostFigures> {
+        let part = |number: f64| (number / steps as f64 * 10.0).round() / 10.0;
+        let nanos = |time: Duration| part(time.as_nanos() as f64);
+        let share = |count: u64| (count as f64 / steps as f64 * 1e4).round() / 1e4;
+        let closing = closing.map(|cost| ClosingFigures {
+            sort: nanos(cost.sort),
+            filter: nanos(cost.filter),
+            look_up: nanos(cost.look_up),
+            write: nanos(cost.write),
+            merge: nanos(cost.merge),
+            asked: share(cost.asked),
+            hits: share(cost.hits),
+        });
+        (steps > 0).then(|| CostFigures {
+            expand: nanos(cost.expand),
+            watch: nanos(cost.watch),
+            offer: nanos(cost.offer),
+            close: nanos(cost.close),
+            closing,
+        })
+    }
+}

@@ -1,0 +1,296 @@
+//! Runs on disk, in the hands of a user: killed, interrupted, short of room or memory, they go on and find what an undisturbed run finds.
+//!
+//! `FATHOM_LONG=1` kills 300 times in place of a few.
+
+mod command;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use command::{Ran, fathom, model, run};
+use oracle::random::Random;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// What every run of a model must find.
+fn facts(ran: &Ran) -> [Value; 6] {
+    ["states", "transitions", "depth", "deadlocks", "layers", "checksum"]
+        .map(|field| ran.json()[field].clone())
+}
+
+fn undisturbed(name: &str) -> [Value; 6] {
+    let ran = run(&["explore", &model(name), "--engine", "ram", "--json", "-", "--quiet"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    facts(&ran)
+}
+
+fn on_disk<'a>(model: &'a str, folder: &'a str) -> Vec<&'a str> {
+    vec!["explore", model, "--engine", "tier", "--dir", folder, "--json", "-", "--quiet"]
+}
+
+#[test]
+fn a_run_that_is_killed_goes_on_and_finds_the_same() {
+    let kills = if std::env::var_os("FATHOM_LONG").is_some() { 300 } else { 6 };
+    let models = ["eight_puzzle.dve", "nine_puzzle.dve", "hypercube.dve", "deep_and_narrow.dve"];
+    let mut random = Random::new(11);
+    let (mut killed, mut resumed, mut rounds) = (0, 0, 0);
+    while killed < kills {
+        let name = models[rounds % models.len()];
+        rounds += 1;
+        let expected = undisturbed(name);
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("run").display().to_string();
+        // The longest wait grows, so that every run ends however slow the machine is.
+        let mut longest = 400;
+        let ran = loop {
+            let path = model(name);
+            let (ram, threads) = (["24MiB", "32MiB", "64MiB"][random.below(3)], ["1", "2"][random.below(2)]);
+            let mut words = on_disk(&path, &folder);
+            words.extend(["--resume", "--commit-every", "10ms", "--ram", ram, "--threads", threads]);
+            let mut child =
+                fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+            std::thread::sleep(Duration::from_millis(20 + random.below(longest) as u64));
+            longest += longest / 8;
+            // A process that has ended cannot be killed any more.
+            child.kill().expect("it is ours");
+            let output = child.wait_with_output().expect("it ends");
+            if output.status.code().is_some() {
+                break Ran::of(output);
+            }
+            killed += 1;
+            resumed += usize::from(Path::new(&folder).join("states/manifest").exists());
+        };
+        assert_eq!(ran.code, Some(0), "{name}, {killed} kills: {}", ran.stderr);
+        assert_eq!(facts(&ran), expected, "{name}, {killed} kills");
+        let audit = run(&["audit", &folder]);
+        assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
+    }
+    eprintln!("{killed} kills in {rounds} runs, {resumed} of them behind a commit");
+    assert!(resumed * 3 > killed, "{resumed} of {killed} kills were behind a commit");
+}
+
+#[test]
+fn a_signal_ends_a_run_that_can_go_on() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("run").display().to_string();
+    let path = model("nine_puzzle.dve");
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut words = on_disk(&path, &folder);
+        words.extend(["--resume", "--ram", "32MiB"]);
+        let child = fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        std::thread::sleep(Duration::from_millis(500));
+        let process = Pid::from_child(&child);
+        kill_process(process, signal).expect("it is ours");
+        let ran = Ran::of(child.wait_with_output().expect("it ends"));
+        if ran.code == Some(0) {
+            eprintln!("the machine is too fast for the signal");
+            continue;
+        }
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        assert_eq!(ran.json()["limit"], "interrupt");
+        let resume = ran.json()["resume"].as_str().expect("it says how to go on").to_owned();
+        assert!(resume.ends_with("--ram 32MiB") && resume.contains("--resume"), "{resume}");
+    }
+    let mut words = on_disk(&path, &folder);
+    words.extend(["--resume", "--threads", "1"]);
+    let ran = run(&words);
+    assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("nine_puzzle.dve")), "{}", ran.stderr);
+}
+
+#[test]
+fn limits_of_time_and_room_end_in_a_command_that_goes_on() {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = model("nine_puzzle.dve");
+    for (limit, value, word) in [("--time-limit", "300ms", "time"), ("--disk-limit", "1MiB", "disk")] {
+        let ran = Ran::of(
+            fathom(&["explore", &path, "--engine", "tier", "--quiet", "--json", "-", limit, value])
+                .current_dir(place.path())
+                .output()
+                .expect("it runs"),
+        );
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        assert_eq!(ran.json()["limit"], word);
+        // The command is one for a shell; the limit is left out, the rest is taken as it stands.
+        let resume = ran.json()["resume"].as_str().expect("it says how to go on").to_owned();
+        let resume = resume.replace(&format!(" {limit} {value}"), "");
+        let words: Vec<&str> = resume.split(' ').skip(1).collect();
+        let ran = Ran::of(fathom(&words).current_dir(place.path()).output().expect("it runs"));
+        assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("nine_puzzle.dve")), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_directory_of_our_own_choice_goes_when_the_verdict_is_in() {
+    let place = tempfile::tempdir().expect("a folder");
+    let explore = |more: &[&str]| {
+        let path = model("peterson.dve");
+        let ran =
+            fathom(&["explore", &path, "--engine", "tier"]).args(more).current_dir(place.path()).output();
+        assert_eq!(ran.expect("it runs").status.code(), Some(0));
+        place.path().join(".fathom/peterson-1/states/manifest").exists()
+    };
+    assert!(!explore(&[]));
+    assert!(!place.path().join(".fathom").exists());
+    assert!(explore(&["--keep"]));
+    let audit = fathom(&["audit", ".fathom/peterson-1"]).current_dir(place.path()).output().expect("it runs");
+    assert_eq!(audit.status.code(), Some(0));
+}
+
+#[test]
+fn a_directory_that_holds_something_else_is_refused() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("run").display().to_string();
+    let (eight, nine) = (model("eight_puzzle.dve"), model("nine_puzzle.dve"));
+    let refused = |words: &[&str], part: &str| {
+        let ran = run(words);
+        assert_eq!(ran.code, Some(2), "{words:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(part), "{words:?}: {}", ran.stderr);
+    };
+    assert_eq!(run(&on_disk(&eight, &folder)).code, Some(0));
+    refused(&on_disk(&eight, &folder), "there is a run in");
+    let resumed = |model, more: &[&'static str]| {
+        let mut words = on_disk(model, &folder);
+        words.push("--resume");
+        words.extend(more);
+        words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let words = |list: Vec<String>, part: &str| {
+        refused(&list.iter().map(String::as_str).collect::<Vec<_>>(), part);
+    };
+    words(resumed(&nine, &[]), "the text of the model");
+    words(resumed(&eight, &["--overflow", "wrap"]), "--overflow (fault there, wrap here)");
+    refused(
+        &["check", &eight, "--engine", "tier", "--dir", &folder, "--resume", "--deadlock"],
+        "the questions (none there, --deadlock 'stuck' here)",
+    );
+    let foreign = place.path().join("foreign");
+    std::fs::create_dir_all(foreign.join("states")).expect("a folder");
+    std::fs::write(foreign.join("states/letters"), "mine").expect("a file");
+    refused(&on_disk(&eight, &foreign.display().to_string()), "not of a run");
+    assert!(foreign.join("states/letters").exists());
+}
+
+#[test]
+fn memory_stays_within_what_was_given() {
+    for (name, ram, threads) in [("nine_puzzle.dve", 24 << 20, "1"), ("nine_puzzle.dve", 40 << 20, "2")] {
+        let place = tempfile::tempdir().expect("a folder");
+        let (path, folder) = (model(name), place.path().join("run").display().to_string());
+        let mut words = on_disk(&path, &folder);
+        let size = ram.to_string();
+        words.extend(["--ram", &size, "--threads", threads]);
+        let ran = run(&words);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let peak = ran.json()["ram"]["peak"].as_u64().expect("the system tells");
+        assert!(peak <= ram, "{name}: {peak} bytes resident of {ram}");
+        let disk = &ran.json()["disk"];
+        assert!(disk["bytes_per_state"].as_f64().expect("a number") < 8.0, "{disk}");
+        assert!(disk["peak"].as_u64() >= disk["closed_set"].as_u64(), "{disk}");
+        let closing = &ran.json()["cost"]["closing"];
+        assert!(closing["sort"].as_f64().expect("a number") > 0.0, "{closing}");
+        assert!(!ran.json()["io"].as_array().expect("a list").is_empty());
+    }
+}
+
+#[test]
+fn a_full_disk_ends_a_run_that_goes_on_when_there_is_room() {
+    let test = "a_full_disk_ends_a_run_that_goes_on_when_there_is_room";
+    let place = tempfile::tempdir().expect("a folder");
+    let Some(mounted) = Mounted::new(place.path(), "3m") else {
+        eprintln!("SKIPPED {test}: no file system can be mounted here");
+        return;
+    };
+    let (path, folder) = (model("nine_puzzle.dve"), place.path().join("run").display().to_string());
+    let mut words = on_disk(&path, &folder);
+    words.extend(["--commit-every", "10ms", "--ram", "32MiB"]);
+    let ran = run(&words);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert_eq!(ran.json()["limit"], "disk full");
+    words.push("--resume");
+    let again = run(&words);
+    assert_eq!(again.code, Some(3), "{}", again.stderr);
+    mounted.grow("64m");
+    let ran = run(&words);
+    assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("nine_puzzle.dve")), "{}", ran.stderr);
+}
+
+#[test]
+fn a_memory_cgroup_of_the_size_of_ram_suffices() {
+    let test = "a_memory_cgroup_of_the_size_of_ram_suffices";
+    let Some(group) = Group::new(48 << 20) else {
+        eprintln!("SKIPPED {test}: no memory cgroup can be made here");
+        return;
+    };
+    let place = tempfile::tempdir().expect("a folder");
+    let (path, folder) = (model("nine_puzzle.dve"), place.path().join("run").display().to_string());
+    let mut words = on_disk(&path, &folder);
+    words.extend(["--ram", "48MiB"]);
+    let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.0.display());
+    let output = Command::new("sh")
+        .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fathom")])
+        .args(&words)
+        .output()
+        .expect("it runs");
+    let ran = Ran::of(output);
+    assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("nine_puzzle.dve")), "{}", ran.stderr);
+    // Half of what the cgroup allows, where nothing is said.
+    let mut words = vec!["explore", &path, "--engine", "tier", "--dir", &folder, "--json", "-", "--quiet"];
+    words.push("--resume");
+    let output = Command::new("sh")
+        .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fathom")])
+        .args(&words)
+        .output()
+        .expect("it runs");
+    let ran = Ran::of(output);
+    assert_eq!(ran.json()["ram"]["budget"], 24 << 20, "{}", ran.stderr);
+}
+
+/// A small file system in memory.
+struct Mounted<'a>(&'a Path);
+
+impl<'a> Mounted<'a> {
+    fn new(place: &'a Path, size: &str) -> Option<Mounted<'a>> {
+        let options = format!("size={size}");
+        mount(&["-t", "tmpfs", "-o", &options, "none", &place.display().to_string()])
+            .then_some(Mounted(place))
+    }
+
+    fn grow(&self, size: &str) {
+        let options = format!("remount,size={size}");
+        assert!(mount(&["-o", &options, &self.0.display().to_string()]), "it can be made larger");
+    }
+}
+
+fn mount(words: &[&str]) -> bool {
+    let quiet = Command::new("mount").args(words).stderr(Stdio::null()).status();
+    quiet.is_ok_and(|status| status.success())
+}
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+/// A memory cgroup of either version.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn new(bytes: u64) -> Option<Group> {
+        let name = format!("fathom-test-{}", std::process::id());
+        let versions = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
+        versions.into_iter().find_map(|(root, file)| {
+            let folder = Path::new(root).join(&name);
+            std::fs::create_dir(&folder).ok()?;
+            let group = Group(folder);
+            std::fs::write(group.0.join(file), bytes.to_string()).ok()?;
+            Some(group)
+        })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
