@@ -1,7 +1,7 @@
 //! What do table, window, filters and perfect hash cost per key, side by side with what std has?
 
 #[cfg(feature = "rivals")]
-mod rival;
+pub(super) mod rival;
 
 use std::collections::HashSet;
 

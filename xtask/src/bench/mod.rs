@@ -16,6 +16,15 @@ use std::process::ExitCode;
 pub(crate) enum Part {
     /// Codecs on state sets, sorting, merging, the device, sets.
     Disk(disk::Arguments),
+    /// Build one perfect hash and print what RAM that took; `disk` runs it in a process of its own.
+    #[cfg(feature = "rivals")]
+    #[command(hide = true)]
+    PerfectHashPeak {
+        /// Who builds it.
+        contestant: disk_structures::rival::Contestant,
+        /// Of how many keys.
+        count: usize,
+    },
     /// The RAM engine beside SPIN, and one thread beside two.
     Ram(ram::Arguments),
     /// Explore models and keep their records for `bench disk --records`.
@@ -27,6 +36,11 @@ pub(crate) enum Part {
 pub(crate) fn run(part: &Part) -> anyhow::Result<ExitCode> {
     match part {
         Part::Disk(arguments) => disk::run(arguments),
+        #[cfg(feature = "rivals")]
+        Part::PerfectHashPeak { contestant, count } => {
+            disk_structures::rival::print_peak(*contestant, *count)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Part::Ram(arguments) => ram::run(arguments),
         Part::Records(arguments) => records::run(arguments),
         Part::Successors(arguments) => successors::run(arguments),

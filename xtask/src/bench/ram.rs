@@ -2,6 +2,9 @@
 //!
 //! Contestants take turns in every round, each in a process of its own, so that what else the machine does falls on all of them. What is compared is processor
 //! time of the whole process: reading, analysis, compilation and search.
+//!
+//! What two threads can bring at most is not two on a machine that shares caches, memory and perhaps a core between them, or has other work. So two processes of one
+//! thread each are run at once, too, which share nothing: what they bring is the ceiling.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -58,13 +61,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn compare(arguments: &Arguments, name: &str, model: &Path, pan: Option<&Path>) -> anyhow::Result<()> {
-    let (mut spin, mut one, mut two) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut spin, mut one, mut two, mut both) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..arguments.rounds {
         if let Some(pan) = pan {
             spin.push(run_pan(pan)?);
         }
         one.push(run_fathom(&arguments.fathom, model, 1)?);
         two.push(run_fathom(&arguments.fathom, model, 2)?);
+        both.push(run_both(&arguments.fathom, model)?);
     }
     let pairs: Vec<(&Taken, &Taken)> = spin.iter().zip(&one).collect();
     if let Some((spin, one)) = pairs.first() {
@@ -82,7 +86,12 @@ fn compare(arguments: &Arguments, name: &str, model: &Path, pan: Option<&Path>) 
     if !spin.is_empty() {
         println!("| {name} | SPIN / 1 thread, CPU | | {} | | | | |", ratio(&spin, &one, |taken| taken.cpu));
     }
+    println!("| {name} | 2 threads / 1 thread, CPU | | {} | | | | |", ratio(&two, &one, |taken| taken.cpu));
     println!("| {name} | 1 thread / 2 threads, wall | | | {} | | | |", ratio(&one, &two, |taken| taken.wall));
+    println!(
+        "| {name} | ceiling: 1 thread / half of two processes at once, wall | | | {} | | | |",
+        ratio(&one, &both, |taken| taken.wall)
+    );
     Ok(())
 }
 
@@ -175,6 +184,18 @@ fn run_fathom(fathom: &Path, model: &Path, threads: usize) -> anyhow::Result<Tak
         states: number("states")?,
         transitions: number("transitions")?,
     })
+}
+
+/// Two processes of one thread at once: what half of both together takes.
+fn run_both(fathom: &Path, model: &Path) -> anyhow::Result<Taken> {
+    let begin = std::time::Instant::now();
+    let one = std::thread::scope(|scope| {
+        let other = scope.spawn(|| run_fathom(fathom, model, 1));
+        let one = run_fathom(fathom, model, 1)?;
+        other.join().expect("running a process does not panic")?;
+        anyhow::Ok(one)
+    })?;
+    Ok(Taken { wall: begin.elapsed().as_secs_f64() / 2.0, ..one })
 }
 
 /// Runs a command; gives what it printed, its processor time and its wall time in seconds.
