@@ -30,7 +30,7 @@ fn run(
     let model = Model::read(path, &options).unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&model, questions).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let resources = Resources { jit, threads: 1, max_depth, ..Resources::of_this_machine() };
-    check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None))
+    check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None), None)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -49,8 +49,9 @@ fn fathom(text: &str, jit: bool) -> (Told, String) {
     let model = model.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let plan = Plan::new(&model, &Questions::default()).expect("nothing in particular is asked");
     let resources = Resources { jit, threads: 1, ..Resources::of_this_machine() };
-    let checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None))
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let checked =
+        check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None), None)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let counts = &checked.exploration.counts;
     let wrong = checked.verdict() != Verdict::Holds;
     let traces: Vec<_> = checked.answers.iter().filter_map(|answer| answer.trace.as_ref()).collect();
