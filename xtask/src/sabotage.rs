@@ -37,9 +37,6 @@ const DISK: &[Defect] = &[
 const SEARCH: &[Defect] = &[
     Defect { feature: "sabotage-window", suite: "power_loss" },
     Defect { feature: "sabotage-run-sync", suite: "power_loss" },
-    Defect { feature: "sabotage-fsync-2", suite: "power_loss" },
-    Defect { feature: "sabotage-fsync-3", suite: "power_loss" },
-    Defect { feature: "sabotage-fsync-log", suite: "power_loss" },
     Defect { feature: "sabotage-filter", suite: "tier" },
     Defect { feature: "sabotage-merge-last-key", suite: "tier" },
 ];
