@@ -1,7 +1,7 @@
 //! Do we find what rumur finds? Random Murphi programs, checked by both: the same verdict and, where nothing is wrong, the same numbers of states and of
 //! rules fired, interpreted and compiled. Without `rumur` and a C compiler this says so and checks nothing.
 //!
-//! `FATHOM_RUMUR_CASES` sets how many (60), `FATHOM_RUMUR_SEED` where to begin; `cargo xtask rumur` runs thousands.
+//! `FATHOM_RUMUR_CASES` sets how many (60), `FATHOM_RUMUR_SEED` where to begin.
 
 use std::path::Path;
 use std::process::Command;
