@@ -18,7 +18,7 @@ use fathom_model::values::PossibleValues;
 use fathom_search::engines::auto::{self, Disk, Kept};
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
-use fathom_search::layer_loop::{Ending, Settings, Unobserved};
+use fathom_search::layer_loop::{Ending, Settings, Tuning, Unobserved};
 use fathom_search::watch::Finding;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
@@ -91,6 +91,27 @@ fn random_programs_are_explored_as_the_judge_explores_them() {
         compared += 1;
     }
     assert!(compared > 130, "{compared} programs are few");
+}
+
+/// Threads that meet the same keys at the same time: layers large enough that both are always at work, and a window that does not hold them.
+#[test]
+fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {
+    let tuning = || Tuning { shared_layer_min: 1, batch_records_max: 32, steps_per_source: 4 };
+    for seed in 0..6 {
+        let graph = random_graph(&mut Random::new(seed), 20_000);
+        let Ok(judge) = explore(&graph, Limits { states: 20_000, transitions: 400_000 }) else { continue };
+        for budget_bytes in [256 << 10, 2 << 20] {
+            let make = |shape: &Shape, budget: &Budget, threads: usize| {
+                let volume = Volume::in_memory(4096);
+                let options = options(Plan::LookUp, None);
+                Tier::open(&volume, budget, shape, threads, options).expect("memory does not fail").0
+            };
+            let outcome = std::panic::catch_unwind(|| {
+                check_against_judge(&graph, &judge, &make, budget_bytes, 2, tuning());
+            });
+            assert!(outcome.is_ok(), "seed {seed}");
+        }
+    }
 }
 
 /// Searches in RAM first, within a budget that mostly does not suffice; says where it ended.
