@@ -2,7 +2,7 @@
 //!
 //! J. Barnat, L. Brim, P. Šimeček, "I/O efficient accepting cycle detection", CAV 2007; S. Edelkamp, P. Sanders, P. Šimeček, "Semi-external LTL model checking", CAV 2008. A breadth-first
 //! search generates the states; they are sorted and numbered by a perfect hash ([`crate::closed_set`]); the fix-point ([`crate::fix_point`]) keeps bits and counters by
-//! number. A run is told by its cycle among what is left ([`crate::cycle`]), and the way there by the layers of the first search.
+//! number. A run is told by its cycle among what is left (`cycle.rs`), and the way there by the layers of the first search.
 //!
 //! Memory: that of the first search, and after it about 9 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.
 
