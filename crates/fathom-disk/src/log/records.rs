@@ -92,6 +92,10 @@ impl RecordLog {
 
     /// Appends a record.
     pub fn append(&mut self, record: &[u64]) -> Result<(), DiskError> {
+        // A block that could not be written is still here: it goes first, or this fails as that did.
+        if self.tail.is_full() {
+            self.close_block()?;
+        }
         self.tail.push(record);
         if self.tail.is_full() { self.close_block() } else { Ok(()) }
     }

@@ -246,3 +246,18 @@ fn many_layers_on_every_storage() {
         assert!(volume.list().unwrap().is_empty(), "{name}");
     }
 }
+
+#[test]
+fn a_log_whose_block_could_not_be_written_says_so_again_and_takes_it_up_when_there_is_room() {
+    let storage = FaultyStorage::new(64, 1);
+    let budget = Budget::unlimited();
+    let mut log = LayerLog::new(&Volume::new(storage.clone()), "layers", 1, 64, &budget).unwrap();
+    storage.set_capacity(0);
+    let mut refused = 0;
+    for key in 0..20 {
+        refused += u32::from(log.append(&[key]).is_err());
+    }
+    assert!(refused > 10, "{refused} of 20 appends were refused");
+    storage.set_capacity(1 << 20);
+    log.append(&[99]).unwrap();
+}
