@@ -239,8 +239,11 @@ fn in_batches(
     let mut batch = RecordBuffer::with_capacity(words, 256);
     let mut failure: Option<SearchError> = None;
     log.read_layer(layer, budget, |record| {
+        if failure.is_some() {
+            return Ok(());
+        }
         batch.push(record);
-        if batch.len() == 256 && failure.is_none() {
+        if batch.len() == 256 {
             failure = visit(batch.view()).err();
             batch.clear();
         }

@@ -5,7 +5,6 @@
 
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
-use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use super::ram::RamTable;
@@ -96,14 +95,6 @@ impl Kept {
         match self {
             Kept::Ram(table) => trace::path_to(system, &**table, budget, layer, record),
             Kept::Tier(tier) => trace::path_to(system, &**tier, budget, layer, record),
-        }
-    }
-
-    /// Visits the states of a layer.
-    pub fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        match self {
-            Kept::Ram(table) => layer_loop::LayerPolicy::visit_layer(&**table, layer, visit),
-            Kept::Tier(tier) => layer_loop::LayerPolicy::visit_layer(&**tier, layer, visit),
         }
     }
 }

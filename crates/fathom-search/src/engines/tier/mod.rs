@@ -11,7 +11,7 @@
 //! Invariants, at every boundary: the layers in the log are exactly those of breadth-first search; a state of any layer is in the table of its shard or in exactly one of
 //! its runs; the filter of a shard has every key of its runs; the window has only states that are known or wait as candidates.
 //!
-//! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on. Disk: 1 to 2.5 bytes per state each for runs and layers.
+//! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on, or about 128 records where those are more. Disk: 1 to 2.5 bytes per state each for runs and layers.
 
 mod adopt;
 mod candidates;
@@ -173,11 +173,6 @@ impl Tier {
     /// Where the time of closing went.
     pub fn cost(&self) -> Cost {
         self.cost
-    }
-
-    /// What look-ups cost.
-    pub fn probes(&self) -> fathom_disk::run::ProbeCounts {
-        self.tools.first().map_or_else(Default::default, |tools| tools.prober.counts())
     }
 
     /// How the memory is shared out.
