@@ -33,6 +33,9 @@ pub enum SearchError {
         /// What was allowed.
         limit: u64,
     },
+    /// There is no place for files.
+    #[error("there is no place for the files of the run: {0}")]
+    Place(Box<dyn std::error::Error + Send + Sync>),
     /// The device failed, or what is on it is not what was written.
     #[error(transparent)]
     Disk(DiskError),

@@ -34,6 +34,20 @@ pub fn path_to<P: LayerPolicy>(
     layer: u64,
     record: &[u64],
 ) -> Result<Option<Path>, SearchError> {
+    path_through(system, &|layer, visit| policy.visit_layer(layer, visit), budget, layer, record)
+}
+
+/// Calls the function with the states of a layer, as [`LayerPolicy::visit_layer`] does.
+pub type VisitLayer<'a> = dyn Fn(u64, &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> + 'a;
+
+/// The least path to a state of a layer, through layers that somebody visits. None if they are not kept.
+pub fn path_through(
+    system: &dyn TransitionSystem,
+    visit_layer: &VisitLayer<'_>,
+    budget: &Budget,
+    layer: u64,
+    record: &[u64],
+) -> Result<Option<Path>, SearchError> {
     let columns = Columns { actions: true, ..Columns::NONE };
     let shape = system.shape();
     let each = Steps::bytes_for(shape.words(), columns, 1);
@@ -46,7 +60,7 @@ pub fn path_to<P: LayerPolicy>(
         let target = records.last().expect("the path has its last state");
         let mut best: Option<(Vec<u64>, u32)> = None;
         let mut failure = None;
-        let kept = policy.visit_layer(earlier, &mut |sources| {
+        let kept = visit_layer(earlier, &mut |sources| {
             if failure.is_none() {
                 let outcome = least_parent(system, sources, target, &mut steps, &mut best, &mut |bytes| {
                     charge.resize(bytes).map_err(SearchError::from)

@@ -13,6 +13,7 @@ use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_model::checked::Checked;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
+use fathom_search::engines::auto::{self, Disk};
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Unobserved, go_on, run};
@@ -26,6 +27,8 @@ struct Subject<'a> {
     judge: &'a Explored,
     /// At the least budget throughout.
     least: bool,
+    /// By `auto`, in RAM where it fits.
+    auto: bool,
 }
 
 impl Subject<'_> {
@@ -60,9 +63,14 @@ impl Subject<'_> {
         let options =
             Options { tag: [3; 16], plan: Plan::LookUp, commit_every: every, disk_limit: None, shares: None };
         let volume = Volume::new(storage.clone());
+        let settings = self.settings(threads);
+        if self.auto {
+            drop(steps);
+            let disk = Disk { volume: &|| Ok(volume.clone()), lasts: true, options };
+            return Ok(auto::run(self.system, &budget, &settings, observer, &disk)?.1);
+        }
         let (mut tier, boundary) = Tier::open(&volume, &budget, shape, threads, options)?;
         drop(steps);
-        let settings = self.settings(threads);
         match boundary {
             Some(boundary) => go_on(self.system, &mut tier, &budget, &settings, observer, &boundary),
             None => run(self.system, &mut tier, &budget, &settings, observer),
@@ -104,7 +112,7 @@ impl Subject<'_> {
 fn subject(seed: u64, states: usize, work: impl FnOnce(Subject<'_>)) {
     let graph = random_graph(&mut Random::new(seed), states);
     let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
-    work(Subject { system: &Checked(graph), judge: &judge, least: seed % 3 != 1 });
+    work(Subject { system: &Checked(graph), judge: &judge, least: seed % 3 == 0, auto: seed % 2 == 1 });
 }
 
 #[test]

@@ -4,6 +4,9 @@
 
 mod contract;
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use contract::{TUNINGS, check_against_judge, compare_counts, conditions, expected_finding, widest};
@@ -11,6 +14,7 @@ use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::checked::Checked;
+use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
@@ -18,7 +22,7 @@ use fathom_model::values::PossibleValues;
 use fathom_search::engines::auto::{self, Disk, Kept};
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
-use fathom_search::layer_loop::{Ending, Settings, Tuning, Unobserved};
+use fathom_search::layer_loop::{Ending, Observer, Settings, Tuning, Unobserved};
 use fathom_search::watch::Finding;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
@@ -114,15 +118,51 @@ fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {
     }
 }
 
-/// Searches in RAM first, within a budget that mostly does not suffice; says where it ended.
-fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> &'static str {
+/// Notes which states were expanded, layer by layer, as somebody does who writes them to a file.
+#[derive(Default)]
+struct Notes {
+    records: Mutex<BTreeMap<u64, Vec<Vec<u64>>>>,
+    moved: AtomicBool,
+}
+
+impl Observer for Notes {
+    fn expanded(&self, layer: u64, sources: Records<'_>) {
+        self.records.lock().unwrap().entry(layer).or_default().extend(sources.iter().map(<[u64]>::to_vec));
+    }
+
+    fn abandoned(&self, layer: u64) {
+        self.records.lock().unwrap().retain(|noted, _| *noted < layer);
+    }
+
+    fn moved_to_disk(&self, _layers: u64, _states: u64) {
+        self.moved.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Notes {
+    /// Every state was noted once, in its layer.
+    fn compare(self, judge: &Explored) {
+        let mut noted: Vec<(usize, Vec<u64>)> = Vec::new();
+        for (layer, records) in self.records.into_inner().unwrap() {
+            noted.extend(records.into_iter().map(|record| (layer as usize, record)));
+        }
+        let mut expected: Vec<_> =
+            judge.states.iter().map(|state| (state.layer, state.record.clone())).collect();
+        noted.sort();
+        expected.sort();
+        assert_eq!(noted, expected);
+    }
+}
+
+/// Searches in RAM first, within a budget that mostly does not suffice; says whether it has moved to disk.
+fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> bool {
     let mut random = Random::new(seed);
     let shape = system.shape();
     let threads = 1 + random.below(2);
     let columns = Columns { labels: true, actions: true, ..Columns::NONE };
     let steps = threads * Steps::bytes_for(shape.words(), columns, 3 * widest(judge));
     let bytes = [4 << 10, (24 << 10) + random.below(64 << 10), 1 << 20][random.below(3)];
-    let budget = Budget::new(bytes.max(128 * shape.words() * 8) + 2 * steps);
+    let budget = || Budget::new(bytes.max(128 * shape.words() * 8) + 2 * steps);
     let conditions = conditions(shape);
     let settings = Settings {
         threads,
@@ -133,12 +173,23 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> &'s
         tuning: TUNINGS[random.below(2)](),
     };
     let volume = Volume::in_memory(64);
-    let disk =
-        Disk { volume: &|| Ok(volume.clone()), options: options(Plan::LookUp, None), moved: &|_, _| {} };
-    let (kept, outcome) =
-        auto::run(system, &budget, &settings, &Unobserved, &disk).expect("the machine does not fail");
-    assert_eq!(outcome.ending, Ending::Complete, "{:?} {:#?}", outcome.refusal, budget.owners());
-    compare_counts(&outcome, judge);
+    let disk = Disk {
+        volume: &|| Ok(volume.clone()),
+        lasts: random.below(2) == 0,
+        options: options(Plan::LookUp, None),
+    };
+    let search = |observer: &dyn Observer| {
+        let budget = budget();
+        let (kept, outcome) =
+            auto::run(system, &budget, &settings, observer, &disk).expect("the machine does not fail");
+        assert_eq!(outcome.ending, Ending::Complete, "{:?} {:#?}", outcome.refusal, budget.owners());
+        compare_counts(&outcome, judge);
+        (kept, outcome, budget)
+    };
+    let notes = Notes::default();
+    let (kept, outcome, budget) = search(&notes);
+    let moved = notes.moved.load(Ordering::Relaxed);
+    notes.compare(judge);
     for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
         let expected = expected_finding(*condition, judge);
         assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
@@ -148,10 +199,14 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> &'s
             assert_eq!(path.expect("layers are kept").records, judge.records_along(&expected));
         }
     }
-    match kept {
-        Kept::Ram(_) => "ram",
-        Kept::Tier(_) => "tier",
+    assert_eq!(matches!(kept, Kept::Tier(_)), moved || disk.lasts);
+    assert_eq!(volume.list().expect("memory does not fail").is_empty(), !moved && !disk.lasts);
+    drop((kept, outcome, budget));
+    if disk.lasts {
+        // It is over, and says the same again.
+        search(&Unobserved);
     }
+    moved
 }
 
 #[test]
@@ -161,8 +216,8 @@ fn a_search_that_moves_from_ram_to_disk_finds_what_the_judge_finds() {
         let graph = random_graph(&mut Random::new(seed), 400);
         let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
         let outcome = std::panic::catch_unwind(|| check_auto(&Checked(graph), &judge, seed));
-        let Ok(where_) = outcome else { panic!("seed {seed}") };
-        ended[usize::from(where_ == "tier")] += 1;
+        let Ok(moved) = outcome else { panic!("seed {seed}") };
+        ended[usize::from(moved)] += 1;
     }
-    assert!(ended.iter().all(|count| *count > 50), "{ended:?} ended in RAM and on disk");
+    assert!(ended.iter().all(|count| *count > 50), "{ended:?} stayed in RAM and moved to disk");
 }

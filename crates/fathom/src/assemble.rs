@@ -2,10 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget};
 use fathom_disk::error::DiskError;
-use fathom_disk::storage::Volume;
+use fathom_disk::run::Tag;
+use fathom_disk::storage::{IoCounts, Volume};
 use fathom_exec::interpreter::Interpreter;
 use fathom_exec::jit::Compiled;
 use fathom_lang::diagnostic::Diagnostics;
@@ -21,17 +23,20 @@ use fathom_model::steps::{Labels, Steps};
 use fathom_model::symmetry::Symmetry;
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::values::PossibleValues;
+use fathom_search::engines::auto;
 use fathom_search::engines::positions::PositionTable;
 use fathom_search::engines::ram::RamTable;
-use fathom_search::engines::tier::{self, Plan, Tier};
+use fathom_search::engines::stern_dill::SternDill;
+use fathom_search::engines::tier::{self, Plan, StoredLayers};
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{self, Observer, Outcome};
 use fathom_search::trace::{self, Path as RunPath};
 
 use crate::figures::{CostFigures, DiskFigures, IoFigures};
-use crate::home::Home;
+use crate::home::{Home, PARENT};
 use crate::machine;
 use crate::run::{Limit, RunError};
+use crate::scratch::Scratch;
 use crate::settings::{DiskSettings, Resources};
 
 /// What a user may choose about a model from outside.
@@ -304,8 +309,12 @@ pub enum LayerEngine {
     Ram,
     /// A table that knows how far back steps lead, for three times the memory.
     Positions,
+    /// `Ram` until memory ends, then `Tier` from there on.
+    Auto(Plan),
     /// Sorted runs on disk.
     Tier(Plan),
+    /// All states on disk, read for every layer.
+    SternDill,
 }
 
 /// The states that a breadth-first search has kept, layer by layer.
@@ -315,13 +324,19 @@ pub enum Kept {
     Ram(RamTable),
     /// By `positions`.
     Positions(PositionTable),
-    /// By `tier`.
-    Tier(Box<Tier>),
+    /// By `auto` and `tier`.
+    OnDisk(auto::Kept),
+    /// By `stern-dill`, in a folder that goes with it.
+    SternDill(Box<SternDill>, Option<Scratch>),
+    /// What was committed by a run that could not go on.
+    Committed(Option<StoredLayers>),
 }
 
 /// What came of a breadth-first search.
 #[derive(Debug)]
 pub struct Searched {
+    /// The engine that searched; of several, the one that ended it.
+    pub engine: &'static str,
     /// The states, for paths.
     pub kept: Kept,
     /// What was found out. If `gave_up`, up to the last commit.
@@ -340,11 +355,18 @@ impl LayerEngine {
         match self {
             LayerEngine::Ram => "ram",
             LayerEngine::Positions => "positions",
+            LayerEngine::Auto(_) => "auto",
             LayerEngine::Tier(_) => "tier",
+            LayerEngine::SternDill => "stern-dill",
         }
     }
 
-    /// Searches a system. Files, if the engine has any, live in `home`; without one they live in memory and nothing lasts.
+    /// Whether its runs can last: be gone on with, and leave certificates.
+    pub fn lasts(self) -> bool {
+        matches!(self, LayerEngine::Auto(_) | LayerEngine::Tier(_))
+    }
+
+    /// Searches a system. Runs that can last live in `home`; without one their files live in memory and nothing lasts.
     pub fn search(
         self,
         system: &dyn TransitionSystem,
@@ -353,6 +375,7 @@ impl LayerEngine {
         observer: &dyn Observer,
         home: Option<&Home>,
     ) -> Result<Searched, SearchError> {
+        let task = Task { system, budget, settings, observer };
         let (kept, outcome) = match self {
             LayerEngine::Ram => {
                 let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
@@ -364,64 +387,131 @@ impl LayerEngine {
                 let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
                 (Kept::Positions(table), outcome)
             }
-            LayerEngine::Tier(plan) => {
-                return search_on_disk(plan, system, budget, settings, observer, home);
-            }
+            LayerEngine::Auto(plan) => return task.search_on_disk(auto::run, plan, home),
+            LayerEngine::Tier(plan) => return task.search_on_disk(auto::run_on_disk, plan, home),
+            LayerEngine::SternDill => return task.search_as_stern_and_dill(home.is_some()),
         };
-        let cost = CostFigures::of(outcome.cost, None, outcome.transitions);
-        Ok(Searched { kept, outcome, gave_up: None, disk: None, cost })
+        let cost = CostFigures::of(&outcome, None);
+        Ok(Searched { engine: self.name(), kept, outcome, gave_up: None, disk: None, cost })
     }
 }
 
-/// Searches with the states on disk, from the beginning or from what is committed in `home`.
-fn search_on_disk(
-    plan: Plan,
-    system: &dyn TransitionSystem,
-    budget: &Budget,
-    settings: &layer_loop::Settings,
-    observer: &dyn Observer,
-    home: Option<&Home>,
-) -> Result<Searched, SearchError> {
-    let volume = home.map_or_else(|| Volume::in_memory(4096), |home| home.volume().clone());
-    let DiskSettings { limit, commit_every, .. } =
-        home.map_or_else(DiskSettings::default, |home| home.settings().clone());
-    let tag = home.map_or([0; 16], Home::tag);
-    let options = tier::Options { tag, plan, commit_every, disk_limit: limit, shares: None };
-    let open = || Tier::open(&volume, budget, system.shape(), settings.threads, options);
-    let (mut tier, boundary) = open()?;
-    let mut steps_before = 0;
-    let outcome = match &boundary {
-        Some(boundary) => {
-            let before = layer_loop::at_boundary(system, budget, settings, Some(boundary))?;
-            steps_before = before.transitions;
-            drop(before);
-            layer_loop::go_on(system, &mut tier, budget, settings, observer, boundary)
+/// What is searched, and with what.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    system: &'a dyn TransitionSystem,
+    budget: &'a Budget,
+    settings: &'a layer_loop::Settings,
+    observer: &'a dyn Observer,
+}
+
+/// [`auto::run`] or [`auto::run_on_disk`].
+type RunOnDisk = fn(
+    &dyn TransitionSystem,
+    &Budget,
+    &layer_loop::Settings,
+    &dyn Observer,
+    &auto::Disk<'_>,
+) -> Result<(auto::Kept, Outcome), SearchError>;
+
+impl Task<'_> {
+    /// Searches with the states on disk, at the latest when memory ends, from the beginning or from what is committed in `home`.
+    fn search_on_disk(
+        &self,
+        run: RunOnDisk,
+        plan: Plan,
+        home: Option<&Home>,
+    ) -> Result<Searched, SearchError> {
+        let Task { system, budget, settings, observer } = *self;
+        let memory = OnceLock::new();
+        let volume = || match home {
+            Some(home) => home.volume().cloned().map_err(|error| SearchError::Place(Box::new(error))),
+            None => Ok(memory.get_or_init(|| Volume::in_memory(4096)).clone()),
+        };
+        let disk_settings = home.map_or_else(DiskSettings::default, |home| home.settings().clone());
+        let DiskSettings { limit: disk_limit, commit_every, .. } = disk_settings;
+        let tag = home.map_or([0; 16], Home::tag);
+        let options = tier::Options { tag, plan, commit_every, disk_limit, shares: None };
+        let disk = auto::Disk { volume: &volume, lasts: disk_settings.lasts(), options };
+        match run(system, budget, settings, observer, &disk) {
+            Ok((kept, outcome)) => {
+                let counts = volume_counts(kept.disk_use()?, &volume)?;
+                let (engine, closing) = match &kept {
+                    auto::Kept::Ram(_) => ("ram", None),
+                    auto::Kept::Tier(tier) => ("tier", Some(tier.cost())),
+                };
+                Ok(Searched {
+                    engine,
+                    gave_up: None,
+                    disk: counts.map(|(used, counts)| disk_figures(used, &counts, &outcome)),
+                    cost: CostFigures::of(&outcome, closing),
+                    kept: Kept::OnDisk(kept),
+                    outcome,
+                })
+            }
+            Err(error) => self.gave_up(error, &volume()?, tag),
         }
-        None => layer_loop::run(system, &mut tier, budget, settings, observer),
-    };
-    let used = tier.disk_use()?;
-    let closing = tier.cost();
-    let (outcome, gave_up) = match outcome {
-        Ok(outcome) => (outcome, None),
-        Err(error) => {
-            let Some(limit) = room_used_up(&error) else { return Err(error) };
-            drop(tier);
-            let boundary;
-            (tier, boundary) = open().map_err(|_| error)?;
-            let outcome = layer_loop::at_boundary(system, budget, settings, boundary.as_deref())?;
-            (outcome, Some(limit))
-        }
-    };
-    let counts = volume.counts();
-    Ok(Searched {
-        gave_up,
-        disk: Some((DiskFigures::of(used, &counts, outcome.layers.sum()), IoFigures::of(&counts))),
-        // Of a search that gave up, only what was committed is known.
-        cost: CostFigures::of(outcome.cost, Some(closing), outcome.transitions.saturating_sub(steps_before))
-            .filter(|_| gave_up.is_none()),
-        kept: Kept::Tier(Box::new(tier)),
-        outcome,
-    })
+    }
+
+    /// Searches with files that nobody takes up: under `.fathom`, or in memory.
+    fn search_as_stern_and_dill(&self, on_disk: bool) -> Result<Searched, SearchError> {
+        let Task { system, budget, settings, observer } = *self;
+        let scratch = on_disk
+            .then(|| Scratch::under(Path::new(PARENT)))
+            .transpose()
+            .map_err(|error| SearchError::Place(Box::new(error)))?;
+        let volume = match &scratch {
+            Some(scratch) => scratch.volume().map_err(|error| SearchError::Place(Box::new(error)))?,
+            None => Volume::in_memory(4096),
+        };
+        let tag = [0; 16];
+        let mut policy = SternDill::new(&volume, budget, system.shape(), settings.threads, tag)?;
+        let outcome = match layer_loop::run(system, &mut policy, budget, settings, observer) {
+            Err(error) => {
+                drop(policy);
+                return self.gave_up(error, &volume, tag);
+            }
+            Ok(outcome) => outcome,
+        };
+        Ok(Searched {
+            engine: LayerEngine::SternDill.name(),
+            gave_up: None,
+            disk: Some(disk_figures(policy.disk_use()?, &volume.counts(), &outcome)),
+            cost: CostFigures::of(&outcome, None),
+            kept: Kept::SternDill(Box::new(policy), scratch),
+            outcome,
+        })
+    }
+
+    /// What is known where a search had to give up for want of room: what was committed. Any other error is one.
+    fn gave_up(&self, error: SearchError, volume: &Volume, tag: Tag) -> Result<Searched, SearchError> {
+        let Task { system, budget, settings, .. } = *self;
+        let Some(limit) = room_used_up(&error) else { return Err(error) };
+        let (layers, boundary) =
+            StoredLayers::open(volume, budget, system.shape(), tag).map_err(|_| error)?.unzip();
+        let outcome = layer_loop::at_boundary(system, budget, settings, boundary.as_deref())?;
+        let used = layers.as_ref().map_or_else(tier::DiskUse::default, StoredLayers::disk_use);
+        Ok(Searched {
+            engine: if used.closed_set > 0 { "tier" } else { "ram" },
+            gave_up: Some(limit),
+            disk: Some(disk_figures(used, &volume.counts(), &outcome)),
+            cost: None,
+            kept: Kept::Committed(layers),
+            outcome,
+        })
+    }
+}
+
+/// What files take and the operations on them, if there are files.
+fn volume_counts(
+    used: Option<tier::DiskUse>,
+    volume: &dyn Fn() -> Result<Volume, SearchError>,
+) -> Result<Option<(tier::DiskUse, IoCounts)>, SearchError> {
+    used.map(|used| Ok((used, volume()?.counts()))).transpose()
+}
+
+fn disk_figures(used: tier::DiskUse, counts: &IoCounts, outcome: &Outcome) -> (DiskFigures, Vec<IoFigures>) {
+    (DiskFigures::of(used, counts, outcome.layers.sum()), IoFigures::of(counts))
 }
 
 /// Whether an error says that there is no more room for files.
@@ -445,9 +535,17 @@ impl Kept {
         let path = match self {
             Kept::Ram(table) => trace::path_to(system, table, budget, layer, record)?,
             Kept::Positions(table) => trace::path_to(system, table, budget, layer, record)?,
-            Kept::Tier(tier) => trace::path_to(system, &**tier, budget, layer, record)?,
+            Kept::OnDisk(kept) => kept.path_to(system, budget, layer, record)?,
+            Kept::SternDill(policy, _) => trace::path_to(system, &**policy, budget, layer, record)?,
+            Kept::Committed(layers) => {
+                let visit = |layer, visit: &mut dyn FnMut(Records<'_>)| match layers {
+                    Some(layers) => layers.visit_layer(layer, visit),
+                    None => Ok(false),
+                };
+                trace::path_through(system, &visit, budget, layer, record)?
+            }
         };
-        Ok(path.expect("all of them keep all layers"))
+        Ok(path.expect("all of them keep the layers of what they found"))
     }
 }
 

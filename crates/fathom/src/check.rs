@@ -149,7 +149,7 @@ pub fn check(
     let aside = Steps::bytes_for(system.system().shape().words(), Columns::ALL, PATH_STEPS);
     let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
     let searched = engine.search(system.system(), &budget, &settings, watcher, home)?;
-    let Searched { kept, outcome, gave_up, disk, cost } = searched;
+    let Searched { engine, kept, outcome, gave_up, disk, cost } = searched;
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
     drop(reserve);
@@ -179,7 +179,7 @@ pub fn check(
         counts.deadlocks = None;
     }
     let exploration = Exploration {
-        engine: engine.name(),
+        engine,
         store: None,
         automaton: None,
         limit: gave_up.or_else(|| limit_of(outcome.ending, watcher)),

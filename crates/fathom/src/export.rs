@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
 use fathom_model::record::{RecordBuffer, Records};
@@ -17,6 +17,8 @@ use crate::settings::GraphFormat;
 
 /// The first bytes of a file of records.
 pub const RECORDS_MAGIC: &[u8; 8] = b"FATHREC1";
+/// What lies before the records.
+const HEADER_BYTES: u64 = 16;
 /// The most states a graph is written of.
 pub const GRAPH_STATES_MAX: usize = 100_000;
 
@@ -24,6 +26,10 @@ pub const GRAPH_STATES_MAX: usize = 100_000;
 #[derive(Debug)]
 pub struct RecordFile {
     file: BufWriter<File>,
+    /// Bytes written.
+    written: u64,
+    /// The layer that is being written, and where it begins.
+    layer: (u64, u64),
     /// The first failure; told by [`RecordFile::finish`].
     failure: Option<io::Error>,
 }
@@ -53,16 +59,37 @@ impl RecordFile {
         file.write_all(RECORDS_MAGIC)?;
         file.write_all(&shape.width_bits.to_le_bytes())?;
         file.write_all(&(shape.words() as u32).to_le_bytes())?;
-        Ok(RecordFile { file, failure: None })
+        Ok(RecordFile { file, written: HEADER_BYTES, layer: (0, HEADER_BYTES), failure: None })
     }
 
-    /// Appends records. After a failure nothing more is written.
-    pub fn write(&mut self, records: Records<'_>) {
+    /// Appends records of a layer, none of an earlier one. After a failure nothing more is written.
+    pub fn write(&mut self, layer: u64, records: Records<'_>) {
         if self.failure.is_some() {
             return;
         }
+        if layer > self.layer.0 {
+            self.layer = (layer, self.written);
+        }
+        self.written += records.words().len() as u64 * 8;
         let written = records.words().iter().try_for_each(|word| self.file.write_all(&word.to_le_bytes()));
         self.failure = written.err();
+    }
+
+    /// Takes back what was written of a layer and those behind it: the last one, or all from the first one on.
+    pub fn take_back(&mut self, layer: u64) {
+        let begin = match layer {
+            0 => HEADER_BYTES,
+            _ if layer == self.layer.0 => self.layer.1,
+            _ => return,
+        };
+        let cut = |file: &mut BufWriter<File>| {
+            file.flush()?;
+            file.get_ref().set_len(begin)?;
+            file.seek(io::SeekFrom::Start(begin)).map(|_| ())
+        };
+        (self.written, self.layer) = (begin, (layer, begin));
+        let failure = cut(&mut self.file).err();
+        self.failure = self.failure.take().or(failure);
     }
 
     /// Everything is in the file, or the first failure is told.

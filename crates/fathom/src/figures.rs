@@ -5,7 +5,7 @@ use std::time::Duration;
 use fathom_disk::storage::counters::Direction;
 use fathom_disk::storage::{Access, IoCounts};
 use fathom_search::engines::tier;
-use fathom_search::layer_loop;
+use fathom_search::layer_loop::Outcome;
 use serde::Serialize;
 
 /// What files took, in bytes.
@@ -21,7 +21,7 @@ pub struct DiskFigures {
     pub read: u64,
     /// Written, in this process.
     pub written: u64,
-    /// The closed set, by states.
+    /// The closed set, by states; none if it is not on disk.
     pub bytes_per_state: Option<f64>,
 }
 
@@ -89,7 +89,7 @@ impl DiskFigures {
             peak,
             read: counts.read().bytes,
             written: counts.written().bytes,
-            bytes_per_state: (states > 0).then_some((each * 1e3).round() / 1e3),
+            bytes_per_state: (states > 0 && closed_set > 0).then_some((each * 1e3).round() / 1e3),
         }
     }
 }
@@ -120,8 +120,9 @@ impl IoFigures {
 }
 
 impl CostFigures {
-    /// Of a search that made so many steps in this process. None if it made none.
-    pub(crate) fn of(cost: layer_loop::Cost, closing: Option<tier::Cost>, steps: u64) -> Option<CostFigures> {
+    /// Of a search since it was begun or taken up. None if it has made no step since.
+    pub(crate) fn of(outcome: &Outcome, closing: Option<tier::Cost>) -> Option<CostFigures> {
+        let (cost, steps) = (outcome.cost, outcome.transitions.saturating_sub(outcome.steps_before));
         let part = |number: f64| (number / steps as f64 * 10.0).round() / 10.0;
         let nanos = |time: Duration| part(time.as_nanos() as f64);
         let share = |count: u64| (count as f64 / steps as f64 * 1e4).round() / 1e4;

@@ -4,11 +4,12 @@
 //! DIR/run.json   what the run is about, for people and for `audit`; written before anything is committed
 //! DIR/states/    the files of the engine: a volume with a manifest, marked with the tag of run.json
 //! ```
-//! A directory of the user's choice stays. One of our own choice goes when the verdict is in, unless it is wanted, and stays when there is something to go on from.
+//! It is made when a search needs files, or is to last. A directory of the user's choice stays. One of our own choice goes when the verdict is in, unless it is wanted, and stays when there is something to go on from.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
@@ -19,12 +20,18 @@ use serde::{Deserialize, Serialize};
 use crate::identity::Identity;
 use crate::settings::DiskSettings;
 
-/// A directory that one run lives in.
+/// A directory that one run lives in, made when it is needed.
 #[derive(Debug)]
 pub struct Home {
-    folder: PathBuf,
     settings: DiskSettings,
     identity: Identity,
+    made: OnceLock<Made>,
+}
+
+/// A directory that is there.
+#[derive(Debug)]
+struct Made {
+    folder: PathBuf,
     volume: Volume,
     starts_over: bool,
 }
@@ -84,35 +91,21 @@ const CARD: &str = "run.json";
 const STATES: &str = "states";
 const CARD_SCHEMA: u32 = 1;
 /// Where runs live unless the user says otherwise.
-const PARENT: &str = ".fathom";
+pub(crate) const PARENT: &str = ".fathom";
 
 impl Home {
-    /// Makes room for a run that begins, or finds the one that is to be gone on with.
-    pub fn open(settings: &DiskSettings, identity: Identity) -> Result<Home, HomeError> {
-        let folder = match &settings.folder {
-            Some(folder) => folder.clone(),
-            None => fresh_folder(Path::new(PARENT), identity.model())?,
-        };
-        let states = folder.join(STATES);
-        let committed = is_committed(&folder)?;
-        if committed && !settings.resume {
-            return Err(HomeError::Occupied(folder));
+    /// A place for a run. Nothing is on disk yet.
+    pub fn new(settings: &DiskSettings, identity: Identity) -> Home {
+        Home { settings: settings.clone(), identity, made: OnceLock::new() }
+    }
+
+    /// Makes room for a run that begins, or finds the one that is to be gone on with, unless that has been done. This is where the engine's files go.
+    pub fn volume(&self) -> Result<&Volume, HomeError> {
+        if self.made.get().is_none() {
+            let made = Made::new(&self.settings, &self.identity)?;
+            let _ = self.made.set(made);
         }
-        if committed {
-            let there = read_card(&folder)?;
-            let differences = there.differences(&identity);
-            if !differences.is_empty() {
-                return Err(HomeError::Different { folder, differences });
-            }
-        } else if !folder.join(CARD).exists() && !is_empty(&states) {
-            return Err(HomeError::Foreign(states));
-        }
-        let storage = FileStorage::auto(&states).map_err(refused(&states))?;
-        if !committed {
-            write_card(&folder, &identity)?;
-        }
-        let starts_over = settings.resume && !committed;
-        Ok(Home { folder, settings: settings.clone(), identity, volume: Volume::new(storage), starts_over })
+        Ok(&self.made.get().expect("it was just made").volume)
     }
 
     /// The run in a directory, to look at: its files and what it says it is about.
@@ -126,14 +119,9 @@ impl Home {
         Ok((Volume::new(storage), identity))
     }
 
-    /// The directory.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Where the engine's files go.
-    pub fn volume(&self) -> &Volume {
-        &self.volume
+    /// The directory, if it has been made.
+    pub fn folder(&self) -> Option<&Path> {
+        self.made.get().map(|made| &*made.folder)
     }
 
     /// What they are marked with.
@@ -148,22 +136,51 @@ impl Home {
 
     /// Whether a run was to be gone on with of which nothing was committed.
     pub fn starts_over(&self) -> bool {
-        self.starts_over
+        self.made.get().is_some_and(|made| made.starts_over)
     }
 
     /// The search is over: removes the directory if nobody wants it. Says whether there is still something in it. `done` if there is nothing to go on with.
     pub fn settle(&self, done: bool) -> Result<bool, HomeError> {
-        let wanted = self.settings.folder.is_some() || self.settings.keep;
-        let committed = is_committed(&self.folder)?;
-        if wanted || !done && committed {
+        let Some(Made { folder, .. }) = self.made.get() else { return Ok(false) };
+        let committed = is_committed(folder)?;
+        if self.settings.lasts() || !done && committed {
             return Ok(committed);
         }
-        fs::remove_dir_all(&self.folder).map_err(refused(&self.folder))?;
-        if let Some(parent) = self.folder.parent() {
+        fs::remove_dir_all(folder).map_err(refused(folder))?;
+        if let Some(parent) = folder.parent() {
             // It stays if other runs are in it.
             let _ = fs::remove_dir(parent);
         }
         Ok(false)
+    }
+}
+
+impl Made {
+    fn new(settings: &DiskSettings, identity: &Identity) -> Result<Made, HomeError> {
+        let folder = match &settings.folder {
+            Some(folder) => folder.clone(),
+            None => fresh_folder(Path::new(PARENT), identity.model())?,
+        };
+        let states = folder.join(STATES);
+        let committed = is_committed(&folder)?;
+        if committed && !settings.resume {
+            return Err(HomeError::Occupied(folder));
+        }
+        if committed {
+            let there = read_card(&folder)?;
+            let differences = there.differences(identity);
+            if !differences.is_empty() {
+                return Err(HomeError::Different { folder, differences });
+            }
+        } else if !folder.join(CARD).exists() && !is_empty(&states) {
+            return Err(HomeError::Foreign(states));
+        }
+        let storage = FileStorage::auto(&states).map_err(refused(&states))?;
+        if !committed {
+            write_card(&folder, identity)?;
+        }
+        let starts_over = settings.resume && !committed;
+        Ok(Made { folder, volume: Volume::new(storage), starts_over })
     }
 }
 

@@ -10,6 +10,7 @@ use fathom_search::layer_loop::{Observer, Progress};
 use crate::export::RecordFile;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
+use crate::report::text::plural;
 use crate::run::Limit;
 
 /// Stops a search at its limits and tells about it.
@@ -96,9 +97,23 @@ impl Observer for Watcher {
         self.meter.note(progress);
     }
 
-    fn expanded(&self, _layer: u64, sources: Records<'_>) {
+    fn expanded(&self, layer: u64, sources: Records<'_>) {
         if let Some(file) = &self.records {
-            file.lock().expect("no thread panics while it writes").write(sources);
+            file.lock().expect("no thread panics while it writes").write(layer, sources);
         }
+    }
+
+    fn abandoned(&self, layer: u64) {
+        if let Some(file) = &self.records {
+            file.lock().expect("no thread panics while it writes").take_back(layer);
+        }
+    }
+
+    fn moved_to_disk(&self, layers: u64, states: u64) {
+        let known = match layers {
+            0 => String::new(),
+            _ => format!(" after {} in {}", plural(states, "state"), plural(layers, "layer")),
+        };
+        self.meter.say(&format!("the memory for states is used up{known}: the search goes on on disk"));
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fathom_disk::budget::Budget;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning};
+use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
 
 use crate::assemble::{self, LayerEngine, Model, Searched};
 use crate::coverage::Coverage;
@@ -198,12 +198,12 @@ impl Limit {
     }
 }
 
-/// Explores the whole reachable space of a model, or of its product with the automaton of a property, up to the limits. Without an engine it begins with the one that knows most, and if that one's
-/// memory does not suffice, begins again with the one that needs least.
+/// Explores the whole reachable space of a model, or of its product with the automaton of a property, up to the limits. `auto` begins with the engine that tells the locality, unless the run is to
+/// last, and if that one's memory does not suffice, begins again with the one that needs least.
 pub fn explore(
     model: &Model,
     property: Option<&LivenessProperty>,
-    engine: Option<LayerEngine>,
+    engine: LayerEngine,
     resources: &Resources,
     watcher: &Watcher,
     home: Option<&Home>,
@@ -229,27 +229,30 @@ pub fn explore(
         tuning: Tuning::default(),
     };
     let began = Instant::now();
-    let first = engine.unwrap_or(LayerEngine::Positions);
+    let lasts = home.is_some_and(|home| home.settings().lasts());
+    let first = match engine {
+        LayerEngine::Auto(_) if !lasts => LayerEngine::Positions,
+        engine => engine,
+    };
     let mut budget = assemble::data_budget(resources)?;
-    let mut used = first;
     let mut searched = first.search(system, &budget, &settings, watcher, home)?;
-    if engine.is_none() && searched.outcome.ending == Ending::Budget {
+    if first != engine && searched.outcome.ending == Ending::Budget {
         watcher.meter().say("the memory does not suffice to tell the locality: beginning again without it");
-        used = LayerEngine::Ram;
+        watcher.abandoned(0);
         drop(searched);
         budget = assemble::data_budget(resources)?;
-        searched = used.search(system, &budget, &settings, watcher, None)?;
+        searched = engine.search(system, &budget, &settings, watcher, home)?;
     }
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
-    let Searched { outcome, gave_up, disk, cost, .. } = searched;
+    let Searched { engine, outcome, gave_up, disk, cost, .. } = searched;
     let mut counts = Counts::of(&outcome);
     if property.is_some() {
         // Where a product ends, the automaton has dropped the run.
         counts.deadlocks = None;
     }
     Ok(Exploration {
-        engine: used.name(),
+        engine,
         store: None,
         automaton: property.map(AutomatonFigures::of),
         limit: gave_up.or_else(|| limit_of(outcome.ending, watcher)),

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use fathom_search::engines::tier;
+
 use crate::assemble::{LayerEngine, ModelOptions};
 use crate::check::Stop;
 use crate::liveness_search::LivenessEngine;
@@ -88,8 +90,8 @@ pub enum ProgressMode {
 pub struct ExploreSettings {
     /// What to explore.
     pub model: ModelSettings,
-    /// With which engine; none lets the run choose.
-    pub engine: Option<LayerEngine>,
+    /// With which engine.
+    pub engine: LayerEngine,
     /// With what.
     pub resources: Resources,
     /// Where files go, if the engine has any.
@@ -130,8 +132,8 @@ pub struct CheckSettings {
 /// An engine that checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckEngine {
-    /// What suits each property.
-    Auto,
+    /// What suits each property; those about states are checked breadth-first, in RAM and then on disk.
+    Auto(tier::Plan),
     /// Breadth-first and exact.
     Layers(LayerEngine),
     /// Depth-first, with three bits per state.
@@ -218,6 +220,13 @@ pub enum GraphFormat {
     Dot,
     /// Aldebaran.
     Aut,
+}
+
+impl DiskSettings {
+    /// Whether the run is to be there when the verdict is in: then it is on disk from the start.
+    pub fn lasts(&self) -> bool {
+        self.folder.is_some() || self.keep
+    }
 }
 
 impl Default for DiskSettings {

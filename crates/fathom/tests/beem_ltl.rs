@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use fathom::assemble::{Model, ModelOptions};
+use fathom::assemble::{LayerEngine, Model, ModelOptions};
 use fathom::check::Verdict;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
@@ -124,7 +124,8 @@ fn property_processes_have_their_published_verdicts_and_products() {
                 engine.name()
             );
         }
-        let explored = explore(&model, Some(&property), None, &resources(), &Watcher::silent(None), None);
+        let explored =
+            explore(&model, Some(&property), LayerEngine::Ram, &resources(), &Watcher::silent(None), None);
         let counts = explored.expect("the machine suffices").counts;
         let figures = [counts.states, counts.transitions].map(|figure| figure.map(|it| it.to_string()));
         assert_eq!(figures, [3, 4].map(|column| Some(row[column].clone())), "{}", row[0]);

@@ -47,6 +47,8 @@ fn a_run_that_is_killed_goes_on_and_finds_the_same() {
             let path = model(name);
             let (ram, threads) = (["24MiB", "32MiB", "64MiB"][random.below(3)], ["1", "2"][random.below(2)]);
             let mut words = on_disk(&path, &folder);
+            // What one engine has begun, the other goes on with.
+            words[3] = ["tier", "auto"][random.below(2)];
             words.extend(["--resume", "--commit-every", "10ms", "--ram", ram, "--threads", threads]);
             let mut child =
                 fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
@@ -118,6 +120,71 @@ fn limits_of_time_and_room_end_in_a_command_that_goes_on() {
         let ran = Ran::of(fathom(&words).current_dir(place.path()).output().expect("it runs"));
         assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("nine_puzzle.dve")), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_search_that_outgrows_memory_goes_on_on_disk_by_itself() {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = model("eight_puzzle.dve");
+    let expected = undisturbed("eight_puzzle.dve");
+    let records = place.path().join("records");
+    let ran = |words: &[&str]| {
+        let ran = fathom(words).args(["--json", "-"]).current_dir(place.path()).output();
+        let ran = Ran::of(ran.expect("it runs"));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let moved = ran.stderr.matches("goes on on disk").count();
+        assert!(!place.path().join(".fathom").exists(), "nothing stays");
+        (moved, ran)
+    };
+    let (moved, explored) = ran(&["explore", &path, "--data-budget", "300KiB"]);
+    assert_eq!((moved, facts(&explored)), (1, expected.clone()), "{}", explored.stderr);
+    assert_eq!(explored.json()["engine"], "tier");
+    let (moved, checked) = ran(&["check", &path, "--data-budget", "300KiB", "--deadlock"]);
+    assert_eq!((moved, facts(&checked)), (1, expected.clone()), "{}", checked.stderr);
+    assert_eq!((&checked.json()["engine"], &checked.json()["verdict"]), (&"tier".into(), &"holds".into()));
+    let file = records.display().to_string();
+    let (moved, dumped) = ran(&["explore", &path, "--data-budget", "300KiB", "--dump-records", &file]);
+    assert_eq!((moved, facts(&dumped)), (1, expected.clone()), "{}", dumped.stderr);
+    let bytes = std::fs::read(&records).expect("it was written");
+    let distinct: std::collections::BTreeSet<&[u8]> = bytes[16..].chunks(8).collect();
+    assert_eq!(Value::from(distinct.len()), expected[0], "every state is there");
+    assert_eq!(Value::from(bytes[16..].len() / 8), expected[0], "and none twice");
+    let (moved, small) = ran(&["check", &path, "--deadlock"]);
+    assert_eq!((moved, &small.json()["engine"]), (0, &"ram".into()));
+    assert!(small.json().get("disk").is_none());
+}
+
+#[test]
+fn a_search_in_memory_that_is_to_last_can_be_gone_on_with_and_audited() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("run").display().to_string();
+    let path = model("nine_puzzle.dve");
+    let words = ["check", &path, "--deadlock", "--json", "-", "--quiet", "--dir", &folder];
+    let with = |more: &[&str]| Ran::of(fathom(&words).args(more).output().expect("it runs"));
+    let first = with(&["--max-depth", "20"]);
+    assert_eq!((first.code, &first.json()["engine"]), (Some(3), &"ram".into()), "{}", first.stderr);
+    assert!(first.json()["resume"].as_str().expect("it says how to go on").contains("--resume"));
+    assert_eq!(run(&["audit", &folder]).code, Some(1), "there is nothing to prove yet");
+    let last = with(&["--resume"]);
+    assert_eq!((last.code, facts(&last)), (Some(0), undisturbed("nine_puzzle.dve")), "{}", last.stderr);
+    assert_eq!(last.json()["properties"][0]["certificate"], "closed-set");
+    let audit = run(&["audit", &folder]);
+    assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
+}
+
+#[test]
+fn stern_and_dill_find_the_same() {
+    let place = tempfile::tempdir().expect("a folder");
+    let words = ["explore", &model("eight_puzzle.dve"), "--engine", "stern-dill", "--ram", "24MiB"];
+    let output = fathom(&words).args(["--json", "-", "--quiet"]).current_dir(place.path()).output();
+    let ran = Ran::of(output.expect("it runs"));
+    assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("eight_puzzle.dve")), "{}", ran.stderr);
+    assert_eq!(ran.json()["engine"], "stern-dill");
+    assert!(ran.json()["disk"]["read"].as_u64() > Some(0));
+    assert!(!place.path().join(".fathom").exists());
+    let ran = run(&[&words[..], &["--keep"]].concat());
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("only the engines auto and tier"), "{}", ran.stderr);
 }
 
 #[test]

@@ -1,23 +1,28 @@
 //! Two policies of the layer loop, one after the other: in RAM as long as that suffices, then on disk from there on.
 //!
-//! When the data budget refuses [`super::ram`] what it needs, its closed layers become those of [`super::tier`], and the layer that was being expanded is expanded again.
+//! ```text
+//! ram --data budget used up--> layers to disk, committed --> tier takes them up
+//! ```
+//! When the data budget refuses [`super::ram`] what it needs, its closed layers go to disk, its memory is given back, and [`super::tier`] takes up the run as it would in another process; the
+//! layer that was being expanded is expanded again. A search that is to last commits its layers while it is in RAM, too, and is taken up in RAM if it fits there.
 //! Results are those of either engine: the same layers, counts, checksum, findings and paths.
 
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
+use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::system::TransitionSystem;
 
-use super::ram::RamTable;
-use super::tier::{Options, Tier};
+use super::ram::{self, RamTable};
+use super::tier::{DiskUse, Journal, Options, Tier};
 use crate::error::SearchError;
-use crate::layer_loop::{self, Ending, Observer, Outcome, Settings};
+use crate::layer_loop::{self, ClosedLayer, Ending, LayerPolicy, Moment, Observer, Outcome, Settings};
 use crate::trace::{self, Path};
 
 /// What was kept of a search, for paths.
 #[derive(Debug)]
 pub enum Kept {
     /// It ended in RAM.
-    Ram(Box<RamTable>),
+    Ram(Box<InRam>),
     /// It ended on disk.
     Tier(Box<Tier>),
 }
@@ -26,13 +31,30 @@ pub enum Kept {
 pub struct Disk<'a> {
     /// Makes the volume, when it is needed.
     pub volume: &'a dyn Fn() -> Result<Volume, SearchError>,
+    /// Whether the run is to last: then there are commits from the start, and the closed set is on disk in the end.
+    pub lasts: bool,
     /// How to use it.
     pub options: Options,
-    /// Told when the search goes to disk, with the layers and states it takes along.
-    pub moved: &'a dyn Fn(u64, u64),
 }
 
-/// Searches breadth-first from the initial states, in RAM first.
+/// The search in RAM, with its layers on disk if it is to last.
+#[derive(Debug)]
+pub struct InRam {
+    table: RamTable,
+    journal: Option<Journal>,
+}
+
+/// What is asked, and with what it is answered.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    system: &'a dyn TransitionSystem,
+    budget: &'a Budget,
+    settings: &'a Settings,
+    observer: &'a dyn Observer,
+    disk: &'a Disk<'a>,
+}
+
+/// Searches breadth-first from the initial states, in RAM first; or goes on with what is committed in the volume of a search that is to last.
 pub fn run(
     system: &dyn TransitionSystem,
     budget: &Budget,
@@ -40,47 +62,158 @@ pub fn run(
     observer: &dyn Observer,
     disk: &Disk<'_>,
 ) -> Result<(Kept, Outcome), SearchError> {
-    let attempt = RamTable::new(system.shape(), budget, settings.threads).and_then(|mut table| {
-        let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
-        Ok((table, outcome))
-    });
-    let (table, outcome) = match attempt {
-        // Not even the buffers fit.
-        Err(SearchError::Budget(_)) => return begin(system, budget, settings, observer, disk),
+    let task = Task { system, budget, settings, observer, disk };
+    let (journal, boundary) = if disk.lasts {
+        match task.journal()? {
+            Some((journal, boundary)) => (Some(journal), boundary),
+            None => return task.on_disk(),
+        }
+    } else {
+        (None, None)
+    };
+    let committed = boundary.is_some();
+    let (in_ram, outcome) = match task.in_ram(journal, boundary) {
+        // Not even the buffers fit, or what is to be taken up does not.
+        Err(SearchError::Budget(_)) => {
+            if !committed {
+                observer.moved_to_disk(0, 0);
+            }
+            return task.on_disk();
+        }
         other => other?,
     };
-    if outcome.ending != Ending::Budget {
-        return Ok((Kept::Ram(Box::new(table)), outcome));
+    match outcome.ending {
+        Ending::Budget => task.move_to_disk(in_ram, outcome),
+        Ending::Complete if disk.lasts => {
+            drop(in_ram);
+            Ok((Kept::Tier(Box::new(task.closed(&outcome)?)), outcome))
+        }
+        _ => Ok((Kept::Ram(Box::new(in_ram)), outcome)),
     }
-    let layers = table.into_layers();
-    if layers.count() == 0 {
-        drop(layers);
-        return begin(system, budget, settings, observer, disk);
-    }
-    (disk.moved)(layers.count() as u64, outcome.layers.sum());
-    let boundary = outcome.boundary.clone();
-    drop(outcome);
-    let volume = (disk.volume)()?;
-    let (mut tier, _) = Tier::open(&volume, budget, system.shape(), settings.threads, disk.options)?;
-    tier.adopt(&layers)?;
-    drop(layers);
-    let outcome = layer_loop::go_on(system, &mut tier, budget, settings, observer, &boundary)?;
-    Ok((Kept::Tier(Box::new(tier)), outcome))
 }
 
-/// Searches on disk from the start.
-fn begin(
+/// Searches on disk from the start; or goes on with what is committed in the volume.
+pub fn run_on_disk(
     system: &dyn TransitionSystem,
     budget: &Budget,
     settings: &Settings,
     observer: &dyn Observer,
     disk: &Disk<'_>,
 ) -> Result<(Kept, Outcome), SearchError> {
-    (disk.moved)(0, 0);
-    let volume = (disk.volume)()?;
-    let (mut tier, _) = Tier::open(&volume, budget, system.shape(), settings.threads, disk.options)?;
-    let outcome = layer_loop::run(system, &mut tier, budget, settings, observer)?;
-    Ok((Kept::Tier(Box::new(tier)), outcome))
+    Task { system, budget, settings, observer, disk }.on_disk()
+}
+
+impl Task<'_> {
+    fn journal(&self) -> Result<Option<(Journal, Option<Vec<u8>>)>, SearchError> {
+        let volume = (self.disk.volume)()?;
+        let Task { system, budget, settings, disk, .. } = self;
+        Journal::open(&volume, budget, system.shape(), settings.threads, &disk.options)
+    }
+
+    /// Searches as far as memory suffices.
+    fn in_ram(
+        &self,
+        journal: Option<Journal>,
+        boundary: Option<Vec<u8>>,
+    ) -> Result<(InRam, Outcome), SearchError> {
+        let Task { system, budget, settings, observer, .. } = *self;
+        let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
+        if let (Some(journal), Some(_)) = (&journal, &boundary) {
+            journal.restore(&mut table)?;
+        }
+        let mut in_ram = InRam { table, journal };
+        let outcome = match boundary {
+            Some(boundary) => layer_loop::go_on(system, &mut in_ram, budget, settings, observer, &boundary)?,
+            None => layer_loop::run(system, &mut in_ram, budget, settings, observer)?,
+        };
+        Ok((in_ram, outcome))
+    }
+
+    /// Searches on disk, from the start or from what is committed.
+    fn on_disk(&self) -> Result<(Kept, Outcome), SearchError> {
+        let Task { system, budget, settings, observer, .. } = *self;
+        let (mut tier, boundary) = self.tier()?;
+        let outcome = match boundary {
+            Some(boundary) => layer_loop::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
+            None => layer_loop::run(system, &mut tier, budget, settings, observer)?,
+        };
+        Ok((Kept::Tier(Box::new(tier)), outcome))
+    }
+
+    /// Goes on on disk where memory ended.
+    fn move_to_disk(&self, in_ram: InRam, outcome: Outcome) -> Result<(Kept, Outcome), SearchError> {
+        let Outcome { boundary, layers: sizes, .. } = outcome;
+        let states = sizes.sum();
+        drop(sizes);
+        let InRam { table, journal } = in_ram;
+        let layers = table.into_layers();
+        self.observer.moved_to_disk(layers.count() as u64, states);
+        if let Some(last) = layers.count().checked_sub(1) {
+            self.observer.abandoned(last as u64);
+            let journal = match journal {
+                Some(journal) => Some(journal),
+                None => self.journal()?.map(|(journal, _)| journal),
+            };
+            journal.ok_or(SearchError::Boundary)?.commit(&layers, boundary)?;
+        } else {
+            // Nobody else may hold the lock.
+            drop(journal);
+        }
+        drop(layers);
+        self.on_disk()
+    }
+
+    /// The closed set of a search that is complete, committed.
+    fn closed(&self, outcome: &Outcome) -> Result<Tier, SearchError> {
+        let (mut tier, _) = self.tier()?;
+        tier.checkpoint(&|| outcome.boundary.clone(), Moment::Complete)?;
+        Ok(tier)
+    }
+
+    fn tier(&self) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
+        let Task { system, budget, settings, disk, .. } = *self;
+        Tier::open(&(disk.volume)()?, budget, system.shape(), settings.threads, disk.options)
+    }
+}
+
+impl LayerPolicy for InRam {
+    type Worker = ram::Worker;
+
+    fn worker(&self) -> Result<ram::Worker, SearchError> {
+        self.table.worker()
+    }
+
+    fn offer(&self, worker: &mut ram::Worker, candidates: Records<'_>) -> Result<(), SearchError> {
+        self.table.offer(worker, candidates)
+    }
+
+    fn flush(&self, worker: &mut ram::Worker) -> Result<(), SearchError> {
+        self.table.flush(worker)
+    }
+
+    fn close_layer(&mut self, workers: &mut [ram::Worker]) -> Result<ClosedLayer, SearchError> {
+        self.table.close_layer(workers)
+    }
+
+    fn next_batch(
+        &self,
+        worker: &mut ram::Worker,
+        records: usize,
+        batch: &mut RecordBuffer,
+    ) -> Result<(), SearchError> {
+        self.table.next_batch(worker, records, batch)
+    }
+
+    fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
+        match &mut self.journal {
+            Some(journal) => journal.checkpoint(self.table.layers(), boundary, moment),
+            None => Ok(()),
+        }
+    }
+
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
+        self.table.visit_layer(layer, visit)
+    }
 }
 
 impl Kept {
@@ -95,6 +228,14 @@ impl Kept {
         match self {
             Kept::Ram(table) => trace::path_to(system, &**table, budget, layer, record),
             Kept::Tier(tier) => trace::path_to(system, &**tier, budget, layer, record),
+        }
+    }
+
+    /// What files hold and have held; none if there are none.
+    pub fn disk_use(&self) -> Result<Option<DiskUse>, SearchError> {
+        match self {
+            Kept::Ram(in_ram) => Ok(in_ram.journal.as_ref().map(Journal::disk_use)),
+            Kept::Tier(tier) => tier.disk_use().map(Some),
         }
     }
 }

@@ -89,6 +89,11 @@ impl RamTable {
         Ok(RamTable { table, budget, batch_records, shard_records, layers, cursor, shared_close_min })
     }
 
+    /// The closed layers.
+    pub(crate) fn layers(&self) -> &Layers {
+        &self.layers
+    }
+
     /// The closed layers, without the table: its memory is given back.
     pub(crate) fn into_layers(self) -> Layers {
         self.layers

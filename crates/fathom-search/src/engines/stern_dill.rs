@@ -19,7 +19,7 @@ use fathom_model::shape::Shape;
 
 use super::tier::layer_store::{BlockEncoder, LayerCursor, LayerStore};
 use super::tier::place::Place;
-use super::tier::{Shares, TINY_BYTES};
+use super::tier::{DiskUse, Shares, TINY_BYTES};
 use crate::error::SearchError;
 use crate::layer_loop::{ClosedLayer, LayerPolicy, OldestDuplicate};
 
@@ -65,6 +65,14 @@ impl SternDill {
         let gathered = ChargedVec::with_capacity(budget, "gathered states", gathered_keys * width.words())?;
         let state = State { gathered, known: Tiers::new(shares.fan), store, cursor, states: 0 };
         Ok(SternDill { place, shares, gathered_keys, state: Mutex::new(state) })
+    }
+
+    /// What files hold.
+    pub fn disk_use(&self) -> Result<DiskUse, SearchError> {
+        let state = self.state();
+        let closed_set = state.known.runs().map(|(_, run)| run.bytes()).sum::<Result<u64, DiskError>>()?;
+        let layers = state.store.disk_bytes();
+        Ok(DiskUse { closed_set, layers, peak: closed_set + layers })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -166,11 +174,7 @@ impl LayerPolicy for SternDill {
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         let state = self.state();
-        let mut cursor = LayerCursor::new(&state.store, self.place.width, &self.place.budget)?;
-        cursor.open(&state.store, layer)?;
-        while let Some(records) = cursor.next_keys(&state.store)? {
-            visit(records);
-        }
+        state.store.visit(layer, &self.place, visit)?;
         Ok(true)
     }
 }

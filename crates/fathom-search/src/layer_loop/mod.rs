@@ -149,6 +149,12 @@ pub trait Observer: Sync {
 
     /// Told of every batch of states as it is expanded, from any thread.
     fn expanded(&self, _layer: u64, _sources: Records<'_>) {}
+
+    /// Told that a layer, and what lies behind it, is expanded again from its beginning: what was told of it does not count.
+    fn abandoned(&self, _layer: u64) {}
+
+    /// Told that a search goes to disk since memory ends, with the layers and states it takes along.
+    fn moved_to_disk(&self, _layers: u64, _states: u64) {}
 }
 
 /// How far a search is.
@@ -236,6 +242,8 @@ struct Search<'a, W> {
     done: Tally,
     /// Of the frontier, as far as it was expanded.
     pending: Tally,
+    /// Steps that were made before the search was taken up.
+    steps_before: u64,
 }
 
 impl<'a, W: Send> Search<'a, W> {
@@ -256,6 +264,7 @@ impl<'a, W: Send> Search<'a, W> {
             locality: Some(0),
             done: Tally::new(system, settings),
             pending: Tally::new(system, settings),
+            steps_before: 0,
             task,
         })
     }
@@ -390,6 +399,7 @@ impl<'a, W: Send> Search<'a, W> {
             return Err(SearchError::Boundary);
         }
         (self.frontier, self.locality, self.done, self.layers) = (frontier, locality, done, layers);
+        self.steps_before = self.done.transitions;
         self.restore_faults()
     }
 
@@ -452,6 +462,7 @@ impl<'a, W: Send> Search<'a, W> {
             findings: tally.findings,
             actions_taken: tally.actions_taken,
             cost: tally.cost,
+            steps_before: self.steps_before,
             boundary,
         }
     }

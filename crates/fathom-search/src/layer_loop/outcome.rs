@@ -38,8 +38,10 @@ pub struct Outcome {
     pub findings: Findings,
     /// Which actions were taken, one bit each, if asked for.
     pub actions_taken: Vec<u64>,
-    /// Where the time went, over all threads.
+    /// Where the time went, over all threads, since the search was begun or taken up.
     pub cost: Cost,
+    /// Steps that were made before it was taken up; 0 if it was begun.
+    pub steps_before: u64,
     /// From where [`super::go_on`] can take the search up again: the layer that was closed last, none of it expanded.
     pub boundary: Vec<u8>,
 }

@@ -189,7 +189,7 @@ pub enum StopArgument {
 /// Which engine checks.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum CheckEngineArgument {
-    /// What suits each property: ram for those about states, ndfs for those about infinite runs.
+    /// What suits each property: ram and then tier for those about states, ndfs for those about infinite runs.
     #[default]
     Auto,
     /// Breadth-first in memory, exact.
@@ -198,6 +198,8 @@ pub enum CheckEngineArgument {
     Positions,
     /// Breadth-first, exact, with the states on disk.
     Tier,
+    /// The same as Stern and Dill did it: all states on disk are read for every layer. To compare with.
+    SternDill,
     /// Depth-first with three bits per state: quick, misses states, never proves that something holds.
     Bitstate,
     /// Nested depth-first in memory, exact: for infinite runs.
@@ -211,7 +213,7 @@ pub enum CheckEngineArgument {
 /// Which engine explores.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum ExploreEngineArgument {
-    /// `positions` while it fits, else `ram`.
+    /// `positions` while it fits, else `ram`, and `tier` from where memory ends.
     #[default]
     Auto,
     /// Breadth-first in memory, exact.
@@ -220,6 +222,8 @@ pub enum ExploreEngineArgument {
     Positions,
     /// Breadth-first, exact, with the states on disk.
     Tier,
+    /// The same as Stern and Dill did it: all states on disk are read for every layer. To compare with.
+    SternDill,
 }
 
 /// How the engine tier compares new states with known ones.
@@ -229,7 +233,7 @@ pub enum PlanArgument {
     Scan,
 }
 
-/// Where the files of the engine tier go, and what becomes of them.
+/// Where the files of the engines tier and auto go, and what becomes of them.
 #[derive(Clone, Debug, Args)]
 pub struct DiskArguments {
     /// Where the run lives; it stays there [default: a fresh directory under .fathom, removed when the verdict is in]

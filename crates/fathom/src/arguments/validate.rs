@@ -41,14 +41,13 @@ impl ExploreArguments {
             resources.threads = 1;
         }
         let engine = match self.engine {
-            // The order found is the order of its positions.
-            _ if self.dump_records.is_some() => Some(LayerEngine::Positions),
-            ExploreEngineArgument::Auto => None,
-            ExploreEngineArgument::Ram => Some(LayerEngine::Ram),
-            ExploreEngineArgument::Positions => Some(LayerEngine::Positions),
-            ExploreEngineArgument::Tier => Some(LayerEngine::Tier(self.disk.plan())),
+            ExploreEngineArgument::Auto => LayerEngine::Auto(self.disk.plan()),
+            ExploreEngineArgument::Ram => LayerEngine::Ram,
+            ExploreEngineArgument::Positions => LayerEngine::Positions,
+            ExploreEngineArgument::Tier => LayerEngine::Tier(self.disk.plan()),
+            ExploreEngineArgument::SternDill => LayerEngine::SternDill,
         };
-        let disk = self.disk.validate(matches!(engine, Some(LayerEngine::Tier(_))))?;
+        let disk = self.disk.validate(engine.lasts())?;
         let graph = match (self.dot, self.aut) {
             (Some(path), _) => Some((GraphFormat::Dot, destination(path))),
             (None, Some(path)) => Some((GraphFormat::Aut, destination(path))),
@@ -83,10 +82,11 @@ impl CheckArguments {
     /// The settings that these arguments mean.
     pub fn validate(self) -> Result<CheckSettings, UsageError> {
         let engine = match self.engine {
-            CheckEngineArgument::Auto => CheckEngine::Auto,
+            CheckEngineArgument::Auto => CheckEngine::Auto(self.disk.plan()),
             CheckEngineArgument::Ram => CheckEngine::Layers(LayerEngine::Ram),
             CheckEngineArgument::Positions => CheckEngine::Layers(LayerEngine::Positions),
             CheckEngineArgument::Tier => CheckEngine::Layers(LayerEngine::Tier(self.disk.plan())),
+            CheckEngineArgument::SternDill => CheckEngine::Layers(LayerEngine::SternDill),
             CheckEngineArgument::Bitstate => CheckEngine::Bitstate,
             CheckEngineArgument::Ndfs => CheckEngine::Liveness(LivenessEngine::Ndfs),
             CheckEngineArgument::SemiOwcty => CheckEngine::Liveness(LivenessEngine::SemiOwcty),
@@ -106,7 +106,11 @@ impl CheckArguments {
                 "--store chooses where the engine ndfs stores states: give --engine ndfs, too".into(),
             ));
         }
-        let disk = self.disk.validate(matches!(engine, CheckEngine::Layers(LayerEngine::Tier(_))))?;
+        let disk = self.disk.validate(match engine {
+            CheckEngine::Auto(_) => true,
+            CheckEngine::Layers(engine) => engine.lasts(),
+            CheckEngine::Bitstate | CheckEngine::Liveness(_) => false,
+        })?;
         let mut questions = self.questions.validate()?;
         questions.liveness = self.liveness.validate();
         let stop = match self.stop {
@@ -144,8 +148,8 @@ impl DiskArguments {
         if self.plan.is_some() { Plan::Scan } else { Plan::LookUp }
     }
 
-    /// The settings that these arguments mean for an engine that has files, or has none.
-    fn validate(self, on_disk: bool) -> Result<DiskSettings, UsageError> {
+    /// The settings that these arguments mean for an engine whose runs can last, or cannot.
+    fn validate(self, lasts: bool) -> Result<DiskSettings, UsageError> {
         let given = [
             ("--dir", self.dir.is_some()),
             ("--keep", self.keep),
@@ -154,9 +158,9 @@ impl DiskArguments {
             ("--commit-every", self.commit_every.is_some()),
             ("--plan", self.plan.is_some()),
         ];
-        if let Some((name, _)) = given.iter().find(|(_, given)| *given && !on_disk) {
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given && !lasts) {
             return Err(UsageError(format!(
-                "{name} is about files, and only the engine tier has any: give --engine tier, too"
+                "{name} is about runs on disk, and only the engines auto and tier have any: leave --engine out, or make it tier"
             )));
         }
         let default = DiskSettings::default();

@@ -43,6 +43,11 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
             "--constraint leaves steps out, and formulas speak of all runs: leave it out, or ask about states alone"
         );
     }
+    if settings.disk.lasts() && !properties.is_empty() {
+        anyhow::bail!(
+            "--dir, --keep and --certify are about questions on states, and engines for infinite runs leave nothing behind: leave them out, or ask about states alone"
+        );
+    }
     let fair = questions.liveness.fair_processes(model)?;
     // All formulas share their atoms, and what is odd about them.
     let warnings = properties.first().map_or(&[][..], |property| &property.warnings);
@@ -50,7 +55,7 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         eprintln!("warning: {warning}");
     }
     let engine = match settings.engine {
-        CheckEngine::Auto => LivenessEngine::Ndfs,
+        CheckEngine::Auto(_) => LivenessEngine::Ndfs,
         CheckEngine::Liveness(engine) => engine,
         CheckEngine::Bitstate => LivenessEngine::Bitstate,
         CheckEngine::Layers(engine) if !properties.is_empty() => anyhow::bail!(
@@ -100,7 +105,7 @@ fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyho
         Ok(checked)
     };
     match settings.engine {
-        CheckEngine::Auto => layers(LayerEngine::Ram),
+        CheckEngine::Auto(plan) => layers(LayerEngine::Auto(plan)),
         CheckEngine::Layers(engine) => layers(engine),
         CheckEngine::Bitstate => {
             let watcher = watcher(resources, &settings.output, Meter::of_depth_first)?;
@@ -113,12 +118,14 @@ fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyho
     }
 }
 
-/// A place for files, if the engine has any.
+/// A place for files, if the engine may have any.
 fn home_of(model: &Model, engine: LayerEngine, settings: &CheckSettings) -> anyhow::Result<Option<Home>> {
-    let LayerEngine::Tier(_) = engine else { return Ok(None) };
+    if matches!(engine, LayerEngine::Ram | LayerEngine::Positions) {
+        return Ok(None);
+    }
     let system = model.interpreter(Vec::new());
     let identity = Identity::of_check(model, &settings.model, &settings.questions, system.shape());
-    home(&settings.disk, identity, settings.output.quiet).map(Some)
+    home(&settings.disk, engine, identity, settings.output.quiet).map(Some)
 }
 
 /// Prints and writes what came of a check.

@@ -4,7 +4,15 @@ use super::print;
 use crate::report::Exit;
 
 /// One row per engine: name, body, what it finds, memory, I/O, certificate, origin.
-const ENGINES: [[&str; 6]; 7] = [
+const ENGINES: [[&str; 6]; 9] = [
+    [
+        "auto",
+        "breadth-first, exact",
+        "that of ram, then what --ram leaves",
+        "none, then that of tier",
+        "closed set (--certify)",
+        "ram until memory ends, tier from there on; the default for questions on states; --resume",
+    ],
     [
         "ram",
         "breadth-first, exact",
@@ -28,6 +36,14 @@ const ENGINES: [[&str; 6]; 7] = [
         "sort(steps), few reads per layer",
         "closed set (fathom audit)",
         "Munagala, Ranade 1999; Korf 2004: sorted runs on disk in tiers, a filter in memory; --resume",
+    ],
+    [
+        "stern-dill",
+        "breadth-first, exact",
+        "what --ram leaves, for any number",
+        "all states once per layer",
+        "none",
+        "Stern, Dill 1998: states gather in memory, all on disk are read past them; to compare with",
     ],
     [
         "bitstate",

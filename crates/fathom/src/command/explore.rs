@@ -63,13 +63,15 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
     Ok(if exploration.limit.is_some() { Exit::GaveUp } else { Exit::Success })
 }
 
-/// A place for files, if the engine has any.
+/// A place for files, if the engine may have any.
 fn home_of(
     model: &Model,
     product: Option<&LivenessProperty>,
     settings: &ExploreSettings,
 ) -> anyhow::Result<Option<Home>> {
-    let Some(LayerEngine::Tier(_)) = settings.engine else { return Ok(None) };
+    if matches!(settings.engine, LayerEngine::Ram | LayerEngine::Positions) {
+        return Ok(None);
+    }
     let identity = match product {
         Some(property) => {
             let system = liveness_search::product(model, property, &property.automaton, &[], false)?;
@@ -80,7 +82,7 @@ fn home_of(
             Identity::of_exploration(model, &settings.model, None, system.shape())
         }
     };
-    home(&settings.disk, identity, settings.output.quiet).map(Some)
+    home(&settings.disk, settings.engine, identity, settings.output.quiet).map(Some)
 }
 
 /// The property whose automaton the model is explored with.

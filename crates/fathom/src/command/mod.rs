@@ -12,7 +12,7 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::Context;
 
-use crate::assemble::{Model, ModelError};
+use crate::assemble::{LayerEngine, Model, ModelError};
 use crate::home::Home;
 use crate::identity::Identity;
 use crate::interrupt::Interrupt;
@@ -49,11 +49,19 @@ fn watcher(
     Ok(Watcher::new(interrupt, resources.time_limit, meter(Meter::new(output.progress))))
 }
 
-/// A place for the files of a run.
-fn home(settings: &DiskSettings, identity: Identity, quiet: bool) -> anyhow::Result<Home> {
-    let home = Home::open(settings, identity)?;
-    if home.starts_over() && !quiet {
-        eprintln!("note: nothing is committed in {}: the run starts over", home.folder().display());
+/// A place for the files of a run, made now if they are there from the start.
+fn home(
+    settings: &DiskSettings,
+    engine: LayerEngine,
+    identity: Identity,
+    quiet: bool,
+) -> anyhow::Result<Home> {
+    let home = Home::new(settings, identity);
+    if settings.lasts() || matches!(engine, LayerEngine::Tier(_)) {
+        home.volume()?;
+    }
+    if let Some(folder) = home.folder().filter(|_| home.starts_over() && !quiet) {
+        eprintln!("note: nothing is committed in {}: the run starts over", folder.display());
     }
     Ok(home)
 }
@@ -74,7 +82,7 @@ fn settle(home: Option<&Home>, exploration: &mut Exploration) -> anyhow::Result<
     let done = matches!(exploration.limit, None | Some(Limit::Violation));
     if let (Some(home), Some(disk)) = (home, &mut exploration.disk) {
         let stays = home.settle(done)?;
-        disk.folder = stays.then(|| home.folder().to_owned());
+        disk.folder = home.folder().filter(|_| stays).map(ToOwned::to_owned);
         disk.resume = (stays && !done).then(|| resume_command(home));
     }
     Ok(())
@@ -84,8 +92,10 @@ fn settle(home: Option<&Home>, exploration: &mut Exploration) -> anyhow::Result<
 fn resume_command(home: &Home) -> String {
     let given = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let mut words: Vec<String> = std::iter::once("fathom".to_owned()).chain(given).collect();
-    if !words.iter().any(|word| word == "--dir" || word.starts_with("--dir=")) {
-        words.extend(["--dir".to_owned(), home.folder().display().to_string()]);
+    if let Some(folder) = home.folder()
+        && !words.iter().any(|word| word == "--dir" || word.starts_with("--dir="))
+    {
+        words.extend(["--dir".to_owned(), folder.display().to_string()]);
     }
     if !words.iter().any(|word| word == "--resume") {
         words.push("--resume".to_owned());

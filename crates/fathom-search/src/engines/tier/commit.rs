@@ -5,6 +5,7 @@
 //! ```text
 //! version | shards | bytes of a log block | mark of the log (6) | layers | length of the log's name, name | boundary of the layer loop
 //! ```
+//! Shards are 0 if the known states are in no runs but in RAM: they are made of the layers when the run is taken up.
 //! Files: the runs, each with shard and level in its note, and the log, which may grow until the next commit. The filter is built again from the runs; the
 //! window is not: it holds candidates that die with the process.
 
@@ -38,13 +39,14 @@ pub(super) struct Clock {
 
 /// What a commit says beside its files.
 #[derive(Debug)]
-struct Cursor {
-    shards: usize,
-    log_block_bytes: usize,
-    mark: Mark,
-    layers: u64,
-    log_name: String,
-    boundary: Vec<u8>,
+pub(super) struct Cursor {
+    /// 0 if the known states are in no runs: they are to be made of the layers.
+    pub(super) shards: usize,
+    pub(super) log_block_bytes: usize,
+    pub(super) mark: Mark,
+    pub(super) layers: u64,
+    pub(super) log_name: String,
+    pub(super) boundary: Vec<u8>,
 }
 
 impl Clock {
@@ -56,7 +58,7 @@ impl Clock {
         self.last.elapsed() >= self.every.max(self.took * COMMIT_SHARE)
     }
 
-    fn committed(&mut self, took: Duration) {
+    pub(super) fn committed(&mut self, took: Duration) {
         (self.last, self.took) = (Instant::now(), took);
     }
 }
@@ -132,7 +134,9 @@ pub(super) fn take_up(
     manifest: &Manifest,
 ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
     let cursor = Cursor::parse(&manifest.cursor).ok_or(SearchError::Boundary)?;
-    let shares = Shares { log_block_bytes: cursor.log_block_bytes, ..shares.with_shards(cursor.shards) };
+    let in_layers = cursor.shards == 0;
+    let shares = if in_layers { shares } else { shares.with_shards(cursor.shards) };
+    let shares = Shares { log_block_bytes: cursor.log_block_bytes, ..shares };
     let mut shards =
         (0..shares.shards).map(|_| Known::new(&place, &shares)).collect::<Result<Vec<_>, DiskError>>()?;
     for file in manifest.files.iter().filter(|file| !file.grows) {
@@ -150,10 +154,12 @@ pub(super) fn take_up(
     if store.layer_count() != cursor.layers {
         return Err(SearchError::Boundary);
     }
-    #[cfg_attr(not(feature = "sabotage-window"), allow(unused_mut))]
     let mut tier = Tier::assemble(place, directory, shares, options, store, shards)?;
     #[cfg(feature = "sabotage-window")]
     reload_window(&mut tier);
+    if in_layers {
+        tier.know_layers()?;
+    }
     if cursor.layers > 0 {
         let layers = &mut *lock(&tier.layers);
         layers.cursor.open(&layers.store, cursor.layers - 1)?;
@@ -162,7 +168,7 @@ pub(super) fn take_up(
 }
 
 impl Cursor {
-    fn to_bytes(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for number in [VERSION, self.shards as u64, self.log_block_bytes as u64] {
             put_u64(&mut bytes, number);
@@ -175,12 +181,12 @@ impl Cursor {
         bytes
     }
 
-    fn parse(bytes: &[u8]) -> Option<Cursor> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Cursor> {
         let mut rest = Reader(bytes);
         if rest.u64()? != VERSION {
             return None;
         }
-        let shards = usize::try_from(rest.u64()?).ok().filter(|shards| (1..=1 << 16).contains(shards))?;
+        let shards = usize::try_from(rest.u64()?).ok().filter(|shards| *shards <= 1 << 16)?;
         let log_block_bytes = usize::try_from(rest.u64()?).ok().filter(|bytes| *bytes <= 1 << 24)?;
         let mut mark = Mark::default();
         for number in &mut mark.0 {

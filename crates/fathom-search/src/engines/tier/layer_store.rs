@@ -16,10 +16,13 @@ use fathom_disk::log::{LayerLog, LayerReader, Mark};
 use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 
+use super::place::Place;
+
 /// The closed layers and the one being written.
 #[derive(Debug)]
 pub(in crate::engines) struct LayerStore {
     name: String,
+    block_bytes: usize,
     log: LayerLog,
     /// Keys in the layer being written.
     open_keys: u64,
@@ -88,7 +91,7 @@ impl LayerStore {
         budget: &Budget,
     ) -> Result<LayerStore, DiskError> {
         let log = LayerLog::new(volume, name, 1, block_bytes, budget)?;
-        Ok(LayerStore { name: name.to_owned(), log, open_keys: 0 })
+        Ok(LayerStore { name: name.to_owned(), block_bytes, log, open_keys: 0 })
     }
 
     /// The layers as they were at a mark.
@@ -100,7 +103,7 @@ impl LayerStore {
         budget: &Budget,
     ) -> Result<LayerStore, DiskError> {
         let log = LayerLog::resume(volume, name, 1, block_bytes, mark, budget)?;
-        Ok(LayerStore { name: name.to_owned(), log, open_keys: 0 })
+        Ok(LayerStore { name: name.to_owned(), block_bytes, log, open_keys: 0 })
     }
 
     /// Adds a block to the layer being written.
@@ -134,6 +137,26 @@ impl LayerStore {
     /// What its files are called.
     pub(in crate::engines) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Bytes in a block of its log.
+    pub(in crate::engines) fn block_bytes(&self) -> usize {
+        self.block_bytes
+    }
+
+    /// Calls `visit` with the keys of a closed layer, in order.
+    pub(in crate::engines) fn visit(
+        &self,
+        layer: u64,
+        place: &Place,
+        visit: &mut dyn FnMut(Records<'_>),
+    ) -> Result<(), DiskError> {
+        let mut cursor = LayerCursor::new(self, place.width, &place.budget)?;
+        cursor.open(self, layer)?;
+        while let Some(records) = cursor.next_keys(self)? {
+            visit(records);
+        }
+        Ok(())
     }
 
     /// The names of the files that are there.

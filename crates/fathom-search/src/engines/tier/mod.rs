@@ -13,10 +13,11 @@
 //!
 //! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on, or about 128 records where those are more. Disk: 1 to 2.5 bytes per state each for runs and layers.
 
-mod adopt;
 mod candidates;
 mod commit;
 mod cost;
+mod from_layers;
+mod journal;
 mod known;
 pub(in crate::engines) mod layer_store;
 pub(in crate::engines) mod place;
@@ -42,6 +43,8 @@ use crate::layer_loop::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 pub use candidates::Candidates;
 pub use commit::boundary_of;
 pub use cost::Cost;
+pub(in crate::engines) use journal::Journal;
+pub use journal::StoredLayers;
 pub use shares::{Shares, TINY_BYTES};
 
 use candidates::{Collected, with_stream};
@@ -81,6 +84,15 @@ pub struct Options {
     pub disk_limit: Option<u64>,
     /// Sizes of the parts, in place of those that suit the budget.
     pub shares: Option<fn(Shares) -> Shares>,
+}
+
+impl Options {
+    /// Sizes of the parts within what the budget has free, some of it left to the body.
+    fn shares(&self, budget: &Budget, threads: usize, width: KeyWidth) -> Shares {
+        let free = budget.free();
+        let shares = Shares::of(free - (free / 8).min(BODY_BYTES_MAX * threads), threads.max(1), width);
+        self.shares.map_or(shares, |choose| choose(shares))
+    }
 }
 
 /// How candidates are compared with what is known.
@@ -128,9 +140,7 @@ impl Tier {
         let directory = RunDirectory::open(volume, options.tag)?;
         let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
         let place = Place::new(volume, budget, width, options.tag, sequence);
-        let free = budget.free();
-        let shares = Shares::of(free - (free / 8).min(BODY_BYTES_MAX * threads), threads.max(1), width);
-        let shares = options.shares.map_or(shares, |choose| choose(shares));
+        let shares = options.shares(budget, threads, width);
         match directory.committed().cloned() {
             Some(manifest) => commit::take_up(place, directory, shares, options, &manifest),
             None => {
@@ -363,12 +373,7 @@ impl LayerPolicy for Tier {
     }
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        let layers = self.layers();
-        let mut cursor = LayerCursor::new(&layers.store, self.place.width, &self.place.budget)?;
-        cursor.open(&layers.store, layer)?;
-        while let Some(records) = cursor.next_keys(&layers.store)? {
-            visit(records);
-        }
+        self.layers().store.visit(layer, &self.place, visit)?;
         Ok(true)
     }
 }

@@ -1,0 +1,96 @@
+//! How does a search that began in RAM go on on disk, without starting over?
+//!
+//! Its layers are in the log already; the known states are all layers merged, a group of layers to a run. Nothing is expanded again but the layer that memory ended in.
+//!
+//! Memory: the share for closing a shard. I/O: the layers are read once per shard.
+
+use fathom_disk::budget::{Budget, ChargedVec};
+use fathom_disk::codec::payload_bytes_max;
+use fathom_disk::error::DiskError;
+use fathom_disk::key::KeyWidth;
+use fathom_disk::set::{KeyStream, Merge};
+
+use super::candidates::shard_of;
+use super::known::Tools;
+use super::layer_store::{LayerCursor, LayerStore};
+use super::{Tier, lock};
+use crate::error::SearchError;
+use crate::layers::BLOCK_KEYS;
+
+/// Layers that are merged into one run, at most.
+const GROUP_LAYERS_MAX: usize = 32;
+
+impl Tier {
+    /// Makes known what is in the layers of the log, when nothing is known yet.
+    pub(super) fn know_layers(&mut self) -> Result<(), SearchError> {
+        let (width, shards) = (self.place.width, self.shards.len());
+        let mut tools = Tools::new(&self.place, &self.shares)?;
+        let each = 2 * self.shares.log_block_bytes
+            + 2 * BLOCK_KEYS * width.words() * 8
+            + payload_bytes_max(width, BLOCK_KEYS);
+        let group = (self.shares.close_bytes / each).clamp(1, GROUP_LAYERS_MAX);
+        let chunk = (self.shares.close_bytes / 8 / (width.words() * 8)).clamp(1, 4096);
+        let store = &lock(&self.layers).store;
+        for number in 0..shards {
+            for first in (0..store.layer_count()).step_by(group) {
+                let last = store.layer_count().min(first + group as u64);
+                let streams = (first..last)
+                    .map(|layer| OfShard::new(&self.place.budget, store, width, layer, (number, shards)))
+                    .collect::<Result<Vec<_>, DiskError>>()?;
+                let mut merged = Merge::new(&self.place.budget, width.words(), streams, chunk)?;
+                lock(&self.shards[number]).adopt(&self.place, &mut tools, &mut merged)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The keys of a layer that belong to one shard.
+struct OfShard<'a> {
+    store: &'a LayerStore,
+    cursor: LayerCursor,
+    width: KeyWidth,
+    /// Which shard, of how many.
+    shard: (usize, usize),
+    keys: ChargedVec<u64>,
+}
+
+impl<'a> OfShard<'a> {
+    fn new(
+        budget: &Budget,
+        store: &'a LayerStore,
+        width: KeyWidth,
+        layer: u64,
+        shard: (usize, usize),
+    ) -> Result<OfShard<'a>, DiskError> {
+        let mut cursor = LayerCursor::new(store, width, budget)?;
+        cursor.open(store, layer)?;
+        let keys = ChargedVec::with_capacity(budget, "adopted layers", 0)?;
+        Ok(OfShard { store, cursor, width, shard, keys })
+    }
+}
+
+impl KeyStream for OfShard<'_> {
+    fn words(&self) -> usize {
+        self.width.words()
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        let (shard, shards) = self.shard;
+        self.keys.clear();
+        while self.keys.is_empty() {
+            let Some(records) = self.cursor.next_keys(self.store)? else { return Ok(false) };
+            self.keys.reserve(records.words().len())?;
+            for record in records.iter() {
+                if shard_of(record, self.width.bits(), shards) == shard {
+                    self.keys.extend(record)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+}
