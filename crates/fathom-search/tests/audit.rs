@@ -38,7 +38,7 @@ fn settings(conditions: Vec<Condition>) -> Settings {
 }
 
 /// A finished run in memory.
-fn finished(system: &dyn TransitionSystem, settings: &Settings, budget_bytes: usize) -> Volume {
+fn finished(system: &dyn TransitionSystem, settings: &Settings, budget_bytes: usize, rests: bool) -> Volume {
     let (volume, budget) = (Volume::in_memory(64), Budget::new(budget_bytes));
     let options = Options {
         tag: TAG,
@@ -48,7 +48,11 @@ fn finished(system: &dyn TransitionSystem, settings: &Settings, budget_bytes: us
         shares: None,
     };
     let (mut tier, _) = Tier::open(&volume, &budget, system.shape(), 1, options).expect("there is room");
-    run(system, &mut tier, &budget, settings, &Unobserved).expect("there is room");
+    let outcome = run(system, &mut tier, &budget, settings, &Unobserved).expect("there is room");
+    if rests {
+        tier.put_to_rest(&outcome.boundary).expect("there is room");
+        assert!(tier.disk_use().expect("memory does not fail").at_rest.is_some(), "it is at rest");
+    }
     volume
 }
 
@@ -86,7 +90,7 @@ fn for_programs(seeds: u64, mut work: impl FnMut(&Interpreter, &Explored, &mut R
 fn what_a_finished_run_leaves_is_accepted() {
     let compared = for_programs(150, |system, judge, random| {
         let settings = settings(Vec::new());
-        let volume = finished(system, &settings, [64 << 10, 1 << 20][random.below(2)]);
+        let volume = finished(system, &settings, [64 << 10, 1 << 20][random.below(2)], random.below(2) == 0);
         let audited = audit(system, &settings, &volume, TAG).expect("it is a certificate");
         assert_eq!(audited.states, judge.states.len() as u64);
         assert_eq!(audited.transitions, judge.transitions() as u64);
@@ -106,10 +110,10 @@ fn a_claim_is_only_accepted_where_it_is_true() {
         ];
         for (condition, holds) in claims {
             let claim = settings(vec![condition]);
-            let honest = audit(system, &claim, &finished(system, &claim, 1 << 20), TAG);
+            let honest = audit(system, &claim, &finished(system, &claim, 1 << 20, true), TAG);
             // A run that knew nothing of the claim says nothing against it.
             let silent = settings(vec![Condition::Label { label: 63, value: true }]);
-            let forged = audit(system, &claim, &finished(system, &silent, 1 << 20), TAG);
+            let forged = audit(system, &claim, &finished(system, &silent, 1 << 20, false), TAG);
             if holds {
                 held += 1;
                 assert!(honest.is_ok() && forged.is_ok(), "{honest:?} {forged:?}");
@@ -151,7 +155,7 @@ fn a_record_removed_added_or_changed_is_refused() {
             if number == 1 && judge.number_of(&flipped).is_some() {
                 continue;
             }
-            let volume = finished(system, &settings, 1 << 20);
+            let volume = finished(system, &settings, 1 << 20, random.below(2) == 0);
             rewrite(&volume, bits, *change, |_| {});
             let refusal = audit(system, &settings, &volume, TAG);
             let right = matches!(
@@ -170,7 +174,7 @@ fn a_forger_who_mends_every_number_is_refused_all_the_same() {
     for_programs(120, |system, judge, random| {
         let settings = settings(Vec::new());
         let chosen = judge.states[random.below(judge.states.len())].record.clone();
-        let volume = finished(system, &settings, 1 << 20);
+        let volume = finished(system, &settings, 1 << 20, random.below(2) == 0);
         let mut rest = Checksum::default();
         judge.states.iter().filter(|state| state.record != chosen).for_each(|state| rest.add(&state.record));
         let remove = |keys: &mut Keys| assert!(keys.remove(&chosen));
@@ -208,11 +212,15 @@ fn a_forger_who_mends_every_number_is_refused_all_the_same() {
 fn damaged_files_and_other_tags_are_refused() {
     let tried = for_programs(60, |system, _, random| {
         let settings = settings(Vec::new());
-        let volume = finished(system, &settings, 1 << 20);
+        let volume = finished(system, &settings, 1 << 20, random.below(2) == 0);
         let refused = |volume: &Volume, tag| audit(system, &settings, volume, tag);
         assert!(matches!(refused(&volume, [8; 16]), Err(AuditError::Damaged(_))));
         let names: Vec<String> = volume.list().expect("memory does not fail");
-        let run = names.iter().find(|name| name.starts_with("run")).expect("there is a run").clone();
+        let run = names
+            .iter()
+            .find(|name| name.starts_with("run") || name.starts_with("rest"))
+            .expect("there is a run")
+            .clone();
         for name in [run.as_str(), "manifest"] {
             let size = volume.open(name, FileKind::RUN).expect("it is there").size().expect("it has one");
             let place = random.below(size as usize) as u64;
@@ -239,7 +247,7 @@ fn damaged_files_and_other_tags_are_refused() {
 fn a_run_that_has_not_finished_is_no_certificate() {
     for_programs(60, |system, _, _| {
         let early = Settings { max_depth: Some(0), ..settings(Vec::new()) };
-        let volume = finished(system, &early, 1 << 20);
+        let volume = finished(system, &early, 1 << 20, false);
         let outcome = audit(system, &early, &volume, TAG);
         let complete = explore(system, Limits::states(1_000)).expect("it is small").depth() == Some(0);
         assert!(complete || matches!(outcome, Err(AuditError::Unfinished)), "{outcome:?}");

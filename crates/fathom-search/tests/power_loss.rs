@@ -13,6 +13,7 @@ use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_model::checked::Checked;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
+use fathom_search::audit::{Audit, AuditError};
 use fathom_search::engines::auto::{self, Disk};
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
@@ -71,10 +72,14 @@ impl Subject<'_> {
         }
         let (mut tier, boundary) = Tier::open(&volume, &budget, shape, threads, options)?;
         drop(steps);
-        match boundary {
+        let outcome = match boundary {
             Some(boundary) => go_on(self.system, &mut tier, &budget, &settings, observer, &boundary),
             None => run(self.system, &mut tier, &budget, &settings, observer),
+        }?;
+        if outcome.ending == Ending::Complete {
+            tier.put_to_rest(&outcome.boundary)?;
         }
+        Ok(outcome)
     }
 
     fn compare(&self, outcome: &Outcome) {
@@ -83,6 +88,20 @@ impl Subject<'_> {
         for (condition, finding) in self.settings(1).conditions.iter().zip(&outcome.findings.0) {
             let expected = expected_finding(*condition, self.judge).map(|(finding, _)| finding);
             assert_eq!(finding, &expected, "{condition:?}");
+        }
+    }
+
+    /// What is on disk in the end proves what the judge knows.
+    fn audit(&self, storage: &FaultyStorage) {
+        let (volume, scratch) = (Volume::new(storage.clone()), Volume::in_memory(64));
+        let (volume, scratch, budget) = (&volume, &scratch, &Budget::new(1 << 20));
+        let (system, settings, tag, observer) = (self.system, &self.settings(1), [3; 16], &Unobserved);
+        let audited = Audit { system, settings, volume, tag, scratch, budget, observer }.run();
+        match audited {
+            Ok(audited) => assert_eq!(audited.checksum, self.judge.checksum()),
+            // The run has found something: it proves nothing, and says so.
+            Err(AuditError::Violated) => {}
+            Err(error) => panic!("{error}"),
         }
     }
 
@@ -96,6 +115,8 @@ impl Subject<'_> {
             match self.search(&storage, &mut random, &Unobserved) {
                 Ok(outcome) => {
                     self.compare(&outcome);
+                    // The power goes once more: what was said to last lasts.
+                    self.audit(&storage.after_crash(seed));
                     return crashes;
                 }
                 Err(SearchError::Disk(DiskError::Storage(_))) if storage.struck() => {}
@@ -112,7 +133,12 @@ impl Subject<'_> {
 fn subject(seed: u64, states: usize, work: impl FnOnce(Subject<'_>)) {
     let graph = random_graph(&mut Random::new(seed), states);
     let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
-    work(Subject { system: &Checked(graph), judge: &judge, least: seed % 3 == 0, auto: seed % 2 == 1 });
+    work(Subject {
+        system: &Checked(graph),
+        judge: &judge,
+        least: seed.is_multiple_of(3),
+        auto: seed % 2 == 1,
+    });
 }
 
 #[test]

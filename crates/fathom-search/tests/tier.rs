@@ -127,11 +127,16 @@ struct Notes {
 
 impl Observer for Notes {
     fn expanded(&self, layer: u64, sources: Records<'_>) {
-        self.records.lock().unwrap().entry(layer).or_default().extend(sources.iter().map(<[u64]>::to_vec));
+        self.records
+            .lock()
+            .expect("no thread panics")
+            .entry(layer)
+            .or_default()
+            .extend(sources.iter().map(<[u64]>::to_vec));
     }
 
     fn abandoned(&self, layer: u64) {
-        self.records.lock().unwrap().retain(|noted, _| *noted < layer);
+        self.records.lock().expect("no thread panics").retain(|noted, _| *noted < layer);
     }
 
     fn moved_to_disk(&self, _layers: u64, _states: u64) {
@@ -143,7 +148,7 @@ impl Notes {
     /// Every state was noted once, in its layer.
     fn compare(self, judge: &Explored) {
         let mut noted: Vec<(usize, Vec<u64>)> = Vec::new();
-        for (layer, records) in self.records.into_inner().unwrap() {
+        for (layer, records) in self.records.into_inner().expect("no thread panics") {
             noted.extend(records.into_iter().map(|record| (layer as usize, record)));
         }
         let mut expected: Vec<_> =

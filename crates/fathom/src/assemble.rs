@@ -329,7 +329,7 @@ pub enum Kept {
     /// By `stern-dill`, in a folder that goes with it.
     SternDill(Box<SternDill>, Option<Scratch>),
     /// What was committed by a run that could not go on.
-    Committed(Option<StoredLayers>),
+    Committed(Option<Box<StoredLayers>>),
 }
 
 /// What came of a breadth-first search.
@@ -496,7 +496,7 @@ impl Task<'_> {
             gave_up: Some(limit),
             disk: Some(disk_figures(used, &volume.counts(), &outcome)),
             cost: None,
-            kept: Kept::Committed(layers),
+            kept: Kept::Committed(layers.map(Box::new)),
             outcome,
         })
     }

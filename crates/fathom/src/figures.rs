@@ -11,8 +11,10 @@ use serde::Serialize;
 /// What files took, in bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiskFigures {
-    /// The closed set, as it lies there in the end.
+    /// The closed set, as the search had it in the end.
     pub closed_set: u64,
+    /// The closed set at rest: recompressed, since the run is kept. None if it is not, or not complete.
+    pub at_rest: Option<u64>,
     /// The layers, for traces.
     pub layers: u64,
     /// The most that files took at the end of a layer.
@@ -23,6 +25,8 @@ pub struct DiskFigures {
     pub written: u64,
     /// The closed set, by states; none if it is not on disk.
     pub bytes_per_state: Option<f64>,
+    /// The closed set at rest, by states.
+    pub bytes_per_state_at_rest: Option<f64>,
 }
 
 /// Operations of one class, in this process.
@@ -81,15 +85,17 @@ pub struct ClosingFigures {
 
 impl DiskFigures {
     pub(crate) fn of(used: tier::DiskUse, counts: &IoCounts, states: u64) -> DiskFigures {
-        let tier::DiskUse { closed_set, layers, peak } = used;
-        let each = closed_set as f64 / states.max(1) as f64;
+        let tier::DiskUse { closed_set, at_rest, layers, peak } = used;
+        let each = |bytes: u64| (bytes as f64 / states as f64 * 1e3).round() / 1e3;
         DiskFigures {
             closed_set,
             layers,
             peak,
             read: counts.read().bytes,
             written: counts.written().bytes,
-            bytes_per_state: (states > 0 && closed_set > 0).then_some((each * 1e3).round() / 1e3),
+            bytes_per_state: (states > 0 && closed_set > 0).then(|| each(closed_set)),
+            at_rest,
+            bytes_per_state_at_rest: at_rest.filter(|_| states > 0).map(each),
         }
     }
 }

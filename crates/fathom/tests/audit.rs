@@ -100,13 +100,13 @@ fn another_model_property_or_policy_is_refused() {
 #[test]
 fn a_run_cut_short_or_a_manifest_edited_is_refused() {
     let certificate = Certificate::new(&["--deadlock"]);
-    let run = certificate.file("run");
+    let run = certificate.file("rest");
     let bytes = std::fs::read(&run).expect("it is there");
     std::fs::write(&run, &bytes[..bytes.len() - 1]).expect("it can be written");
     certificate.assert_refused("damaged");
 
     let certificate = Certificate::new(&["--deadlock"]);
-    let run = certificate.file("run");
+    let run = certificate.file("rest");
     let mut bytes = std::fs::read(&run).expect("it is there");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;

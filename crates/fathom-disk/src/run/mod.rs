@@ -112,6 +112,17 @@ impl RunConfig {
         Self { keys_per_block: keys_per_block.clamp(1, KEYS_PER_BLOCK_MAX), ..Self::at_rest(width, tag) }
     }
 
+    /// The smallest form of a set that is kept which can be written within about `bytes` of memory.
+    pub fn resting_within(width: KeyWidth, tag: Tag, bytes: usize) -> Self {
+        // The block and its gaps, and four forms of it: as coded, compressed, as a frame, and a rival's frame.
+        let each = 16 + width.words() * 8 + 4 * (width.words() * 8 + 2);
+        let fits = |config: &Self| config.keys_per_block * each + config.buffer_bytes + (320 << 10) <= bytes;
+        [Self::archived(width, tag), Self::at_rest(width, tag)]
+            .into_iter()
+            .find(fits)
+            .unwrap_or_else(|| Self::within(width, tag, bytes / 2))
+    }
+
     /// For the smallest budgets: blocks of about `block_bytes` of keys, pages of a few fences, no compressor.
     pub fn tiny(width: KeyWidth, tag: Tag, block_bytes: usize) -> Self {
         let keys_per_block = (block_bytes / (width.words() * 8)).clamp(1, 256);

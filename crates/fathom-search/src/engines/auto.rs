@@ -13,7 +13,7 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::system::TransitionSystem;
 
 use super::ram::{self, RamTable};
-use super::tier::{DiskUse, Journal, Options, Tier};
+use super::tier::{DiskUse, Journal, Opened, Options, Tier};
 use crate::error::SearchError;
 use crate::layer_loop::{self, ClosedLayer, Ending, LayerPolicy, Moment, Observer, Outcome, Settings};
 use crate::trace::{self, Path};
@@ -104,7 +104,7 @@ pub fn run_on_disk(
 }
 
 impl Task<'_> {
-    fn journal(&self) -> Result<Option<(Journal, Option<Vec<u8>>)>, SearchError> {
+    fn journal(&self) -> Result<Option<Opened>, SearchError> {
         let volume = (self.disk.volume)()?;
         let Task { system, budget, settings, disk, .. } = self;
         Journal::open(&volume, budget, system.shape(), settings.threads, &disk.options)
@@ -137,6 +137,9 @@ impl Task<'_> {
             Some(boundary) => layer_loop::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
             None => layer_loop::run(system, &mut tier, budget, settings, observer)?,
         };
+        if self.disk.lasts && outcome.ending == Ending::Complete {
+            tier.put_to_rest(&outcome.boundary)?;
+        }
         Ok((Kept::Tier(Box::new(tier)), outcome))
     }
 
@@ -163,10 +166,11 @@ impl Task<'_> {
         self.on_disk()
     }
 
-    /// The closed set of a search that is complete, committed.
+    /// The closed set of a search that is complete, committed and at rest.
     fn closed(&self, outcome: &Outcome) -> Result<Tier, SearchError> {
         let (mut tier, _) = self.tier()?;
         tier.checkpoint(&|| outcome.boundary.clone(), Moment::Complete)?;
+        tier.put_to_rest(&outcome.boundary)?;
         Ok(tier)
     }
 

@@ -72,7 +72,7 @@ impl SternDill {
         let state = self.state();
         let closed_set = state.known.runs().map(|(_, run)| run.bytes()).sum::<Result<u64, DiskError>>()?;
         let layers = state.store.disk_bytes();
-        Ok(DiskUse { closed_set, layers, peak: closed_set + layers })
+        Ok(DiskUse { closed_set, at_rest: None, layers, peak: closed_set + layers })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

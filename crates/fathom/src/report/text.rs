@@ -257,8 +257,12 @@ fn memory(exploration: &Exploration) -> String {
 
 fn room(disk: &DiskFigures) -> String {
     let each = disk.bytes_per_state.map_or(String::new(), |each| format!(" ({each:.2} bytes per state)"));
+    let at_rest = disk.at_rest.map_or(String::new(), |at_rest| {
+        let each = disk.bytes_per_state_at_rest.map_or(String::new(), |each| format!(" ({each:.2})"));
+        format!(", {} at rest{each}", bytes(at_rest))
+    });
     format!(
-        "{} of states{each}, {} of layers, {} at most; {} read, {} written",
+        "{} of states{each}{at_rest}, {} of layers, {} at most; {} read, {} written",
         bytes(disk.closed_set),
         bytes(disk.layers),
         bytes(disk.peak),

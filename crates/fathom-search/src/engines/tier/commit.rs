@@ -6,7 +6,7 @@
 //! version | shards | bytes of a log block | mark of the log (6) | layers | length of the log's name, name | boundary of the layer loop
 //! ```
 //! Shards are 0 if the known states are in no runs but in RAM: they are made of the layers when the run is taken up.
-//! Files: the runs, each with shard and level in its note, and the log, which may grow until the next commit. The filter is built again from the runs; the
+//! Files: the runs, each with shard and level in its note, or the one run of a closed set at rest, with what it took before; and the log, which may grow until the next commit. The filter is built again from the runs; the
 //! window is not: it holds candidates that die with the process.
 
 use std::time::{Duration, Instant};
@@ -19,12 +19,15 @@ use fathom_disk::storage::{FileKind, Phase};
 use super::known::{Known, Tools};
 use super::layer_store::LayerStore;
 use super::place::Place;
+use super::rest::AtRest;
 use super::shares::Shares;
 use super::{Options, Tier, lock};
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
 
 const VERSION: u64 = 1;
+/// What the note of a closed set at rest begins with, in place of shard and level.
+const AT_REST: u64 = u64::MAX;
 /// Commits take at most this part of the time.
 const COMMIT_SHARE: u32 = 20;
 
@@ -68,10 +71,18 @@ impl Tier {
     pub(super) fn commit(&mut self, boundary: &[u8]) -> Result<(), SearchError> {
         let _phase = Phase::enter("commit");
         let began = Instant::now();
-        self.flush_tables()?;
+        if self.at_rest.is_none() {
+            self.flush_tables()?;
+        }
         self.remove_retired()?;
         let mut files = Vec::new();
-        for (number, shard) in self.shards.iter().enumerate() {
+        if let Some(AtRest { run, live_bytes }) = &self.at_rest {
+            let mut note = AT_REST.to_le_bytes().to_vec();
+            note.extend_from_slice(&live_bytes.to_le_bytes());
+            files.push(Named { name: run.name().to_owned(), grows: false, note });
+        }
+        let shards = self.shards.iter().enumerate().filter(|_| self.at_rest.is_none());
+        for (number, shard) in shards {
             for (level, run) in lock(shard).runs.runs() {
                 let name = run.name().to_owned();
                 if self.directory.committed().is_none_or(|manifest| !manifest.names(&name)) {
@@ -105,7 +116,7 @@ impl Tier {
         Ok(())
     }
 
-    fn flush_tables(&mut self) -> Result<(), SearchError> {
+    pub(super) fn flush_tables(&mut self) -> Result<(), SearchError> {
         if self.tools.is_empty() {
             self.tools.push(Tools::new(&self.place, &self.shares)?);
         }
@@ -139,7 +150,12 @@ pub(super) fn take_up(
     let shares = Shares { log_block_bytes: cursor.log_block_bytes, ..shares };
     let mut shards =
         (0..shares.shards).map(|_| Known::new(&place, &shares)).collect::<Result<Vec<_>, DiskError>>()?;
+    let mut at_rest = None;
     for file in manifest.files.iter().filter(|file| !file.grows) {
+        if let Some(live_bytes) = live_bytes_of(&file.note) {
+            at_rest = Some(AtRest { run: place.open_run(&file.name)?, live_bytes });
+            continue;
+        }
         let note: [u8; 8] = file.note[..].try_into().map_err(|_| SearchError::Boundary)?;
         let [shard, level] = [&note[..4], &note[4..]]
             .map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize);
@@ -157,6 +173,7 @@ pub(super) fn take_up(
     let mut tier = Tier::assemble(place, directory, shares, options, store, shards)?;
     #[cfg(feature = "sabotage-window")]
     reload_window(&mut tier);
+    tier.at_rest = at_rest;
     if in_layers {
         tier.know_layers()?;
     }
@@ -165,6 +182,12 @@ pub(super) fn take_up(
         layers.cursor.open(&layers.store, cursor.layers - 1)?;
     }
     Ok((tier, Some(cursor.boundary)))
+}
+
+/// What a closed set at rest took before, if this is the note of one.
+pub(super) fn live_bytes_of(note: &[u8]) -> Option<u64> {
+    let mut note = Reader(note);
+    (note.u64()? == AT_REST).then(|| note.u64())?
 }
 
 impl Cursor {

@@ -7,13 +7,13 @@
 
 use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
-use fathom_disk::manifest::{Manifest, Named, RunDirectory};
+use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::run::Tag;
 use fathom_disk::storage::{Phase, Volume};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
-use super::commit::{Clock, Cursor};
+use super::commit::{Clock, Cursor, live_bytes_of};
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use super::{DiskUse, Options};
@@ -27,6 +27,9 @@ pub(in crate::engines) struct Journal {
     stored: StoredLayers,
     clock: Clock,
 }
+
+/// A journal, and the boundary of the commit that it was taken up from.
+pub(in crate::engines) type Opened = (Journal, Option<Vec<u8>>);
 
 /// The layers that a commit names, to be looked at.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ impl Journal {
         shape: &Shape,
         threads: usize,
         options: &Options,
-    ) -> Result<Option<(Journal, Option<Vec<u8>>)>, SearchError> {
+    ) -> Result<Option<Opened>, SearchError> {
         let clock = Clock::new(options.commit_every);
         let directory = RunDirectory::open(volume, options.tag)?;
         if let Some(manifest) = directory.committed() {
@@ -184,12 +187,15 @@ impl StoredLayers {
 
     /// What files hold.
     pub fn disk_use(&self) -> DiskUse {
-        let runs = |manifest: &Manifest| {
-            manifest.files.iter().filter(|file| !file.grows).map(|file| file.bytes).sum()
-        };
-        let closed_set: u64 = self.directory.committed().map_or(0, runs);
+        let runs = self.directory.committed().into_iter().flat_map(|manifest| &manifest.files);
+        let (mut closed_set, mut at_rest) = (0, None);
+        for file in runs.filter(|file| !file.grows) {
+            let live_bytes = live_bytes_of(&file.note);
+            at_rest = at_rest.or(live_bytes.map(|_| file.bytes));
+            closed_set += live_bytes.unwrap_or(file.bytes);
+        }
         let layers = self.store.disk_bytes();
-        DiskUse { closed_set, layers, peak: closed_set + layers }
+        DiskUse { closed_set, at_rest, layers, peak: closed_set + layers }
     }
 }
 

@@ -361,7 +361,7 @@ impl Known {
     }
 
     /// Merges the runs of a level, or the smallest two.
-    fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
+    pub(super) fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
         let name = place.fresh_name("run");
         let within = self.shares.close_bytes / 6;
         let (volume, budget, config) = (&place.volume, &place.budget, &self.config);
@@ -408,6 +408,14 @@ impl Known {
             }
         }
         self.filter = filter;
+        Ok(())
+    }
+
+    /// Gives the memory of the filter and of kept runs back: nothing is looked up any more.
+    pub(super) fn forget_memory(&mut self, place: &Place) -> Result<(), DiskError> {
+        self.filter = Bloom::new(0, 0, &place.budget)?;
+        (self.shares.run_bytes, self.shares.fence_bytes) = (0, 0);
+        self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
         Ok(())
     }
 

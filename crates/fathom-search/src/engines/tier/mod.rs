@@ -21,6 +21,7 @@ mod journal;
 mod known;
 pub(in crate::engines) mod layer_store;
 pub(in crate::engines) mod place;
+mod rest;
 mod shares;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,14 +44,15 @@ use crate::layer_loop::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 pub use candidates::Candidates;
 pub use commit::boundary_of;
 pub use cost::Cost;
-pub(in crate::engines) use journal::Journal;
 pub use journal::StoredLayers;
+pub(in crate::engines) use journal::{Journal, Opened};
 pub use shares::{Shares, TINY_BYTES};
 
 use candidates::{Collected, with_stream};
 use known::{Known, Tools};
 use layer_store::{LayerCursor, LayerStore};
 use place::Place;
+use rest::AtRest;
 
 /// The policy.
 #[derive(Debug)]
@@ -61,6 +63,8 @@ pub struct Tier {
     options: Options,
     window: Window,
     shards: Vec<Mutex<Known>>,
+    /// The closed set of a search that is over.
+    at_rest: Option<AtRest>,
     layers: Mutex<Layers>,
     /// Kept from layer to layer, unless the budget is tiny.
     tools: Vec<Tools>,
@@ -107,8 +111,10 @@ pub enum Plan {
 /// What files hold and have held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskUse {
-    /// Bytes of the runs: the closed set.
+    /// Bytes of the runs: the closed set, as the search has it.
     pub closed_set: u64,
+    /// Bytes of the closed set at rest, once it is.
+    pub at_rest: Option<u64>,
     /// Bytes of the layer log.
     pub layers: u64,
     /// The most that all files took at the end of a layer.
@@ -167,6 +173,7 @@ impl Tier {
         Ok(Tier {
             window,
             shards: shards.into_iter().map(Mutex::new).collect(),
+            at_rest: None,
             layers: Mutex::new(Layers { store, cursor }),
             tools: Vec::new(),
             clock: commit::Clock::new(options.commit_every),
@@ -198,9 +205,14 @@ impl Tier {
     /// What files hold and have held.
     pub fn disk_use(&self) -> Result<DiskUse, SearchError> {
         let layers = self.layers().store.disk_bytes();
+        if let Some(AtRest { run, live_bytes }) = &self.at_rest {
+            let at_rest = run.bytes()?;
+            let peak = self.disk_peak.max(at_rest + layers);
+            return Ok(DiskUse { closed_set: *live_bytes, at_rest: Some(at_rest), layers, peak });
+        }
         let closed_set =
             self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum::<Result<u64, DiskError>>()?;
-        Ok(DiskUse { closed_set, layers, peak: self.disk_peak.max(closed_set + layers) })
+        Ok(DiskUse { closed_set, at_rest: None, layers, peak: self.disk_peak.max(closed_set + layers) })
     }
 
     fn layers(&self) -> MutexGuard<'_, Layers> {
@@ -366,6 +378,10 @@ impl LayerPolicy for Tier {
 
     fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
         let limit = self.above_limit().filter(|_| moment == Moment::Passing);
+        if self.at_rest.is_some() {
+            // It was over when it was taken up.
+            return Ok(());
+        }
         if moment != Moment::Passing || limit.is_some() || self.clock.is_due() {
             self.commit(&boundary())?;
         }
