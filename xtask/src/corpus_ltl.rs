@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context;
-use fathom::assemble::{Model, ModelOptions};
+use fathom::assemble::{LayerEngine, Model, ModelOptions};
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom::observer::Watcher;
@@ -77,7 +77,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let property = LivenessProperty::of_model(&model)?.context("there is a property process")?;
         wrong += compare(&row[0], &model, &property, &row[2], &engines)?;
         let counts =
-            explore(&model, Some(&property), None, &resources(), &Watcher::silent(None), None)?.counts;
+            explore(&model, Some(&property), LayerEngine::Ram, &resources(), &Watcher::silent(None), None)?
+                .counts;
         let figures = [counts.states, counts.transitions].map(|figure| figure.map(|it| it.to_string()));
         if figures != [3, 4].map(|column| Some(row[column].clone())) {
             println!("{}: {figures:?}, published {:?}", row[0], &row[3..5]);
