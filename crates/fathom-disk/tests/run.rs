@@ -8,6 +8,7 @@ use fathom_disk::budget::Budget;
 use fathom_disk::codec::Codec;
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
+use fathom_disk::run::sweep::{Sweep, retain_unmarked};
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Scan, Tag};
 use fathom_disk::set::{KeyStream, collect};
 use fathom_disk::storage::{Fault, FaultyStorage, FileKind, Volume};
@@ -51,6 +52,51 @@ fn check_look_up(runs: &[&Run], set: &Model, width: u32, prober: &mut Prober, di
     prober.look_up(runs, &flat(&sought), &mut found).unwrap();
     for (key, found) in sought.iter().zip(found) {
         assert_eq!(found, set.contains(key), "{about}: key {key:x?}");
+    }
+    for run in runs {
+        check_sweep(run, &sought, &Budget::unlimited(), dice, about);
+    }
+}
+
+/// Goes through one run beside the keys, in pieces of any size, some of them left out, from disk and from memory.
+fn check_sweep(run: &Run, sought: &Model, budget: &Budget, dice: &mut Dice, about: &str) {
+    let words = run.width().words();
+    let keys = flat(sought);
+    let mut in_run = std::collections::BTreeSet::new();
+    let mut scan = Scan::new(run, &Budget::unlimited(), 64).unwrap();
+    while scan.advance().unwrap() {
+        in_run.extend(scan.keys().chunks(words).map(<[u64]>::to_vec));
+    }
+    for kept in [false, true] {
+        if kept {
+            run.keep_in_memory(&Budget::unlimited()).unwrap();
+        }
+        let buffer = [1, 64, 4096, 64 << 10][dice.below(4) as usize];
+        let mut sweep = Sweep::new(run, budget, buffer).unwrap();
+        let (mut from, count) = (0, sought.len());
+        while from < count {
+            let longest = 1 + dice.below(400);
+            let to = (from + 1 + dice.below(longest) as usize).min(count);
+            let mut piece = keys[from * words..to * words].to_vec();
+            let mut found = vec![false; to - from];
+            sweep.mark(&piece, &mut found).unwrap();
+            for (key, &found) in piece.chunks(words).zip(&found) {
+                assert_eq!(
+                    found,
+                    in_run.contains(key),
+                    "{about}, buffer {buffer}, kept {kept}: key {key:x?}"
+                );
+            }
+            let expected: Vec<u64> =
+                piece.chunks(words).filter(|&key| !in_run.contains(key)).flatten().copied().collect();
+            let left = retain_unmarked(words, &mut piece, &mut found);
+            assert_eq!(piece[..left], expected, "{about}");
+            assert!(!found.contains(&true), "marks are cleared");
+            // The next piece may begin further on.
+            from = to + if dice.below(4) == 0 { dice.below(1000) as usize } else { 0 };
+        }
+        drop(sweep);
+        run.forget_in_memory();
     }
 }
 

@@ -215,7 +215,7 @@ impl Audit<'_> {
         let mut desk = Desk::new(self)?;
         let mut audited = Audited {
             files: runs.len() as u64,
-            bytes: runs.iter().map(Run::bytes).sum::<Result<u64, DiskError>>()?,
+            bytes: runs.iter().map(Run::bytes).sum(),
             states: runs.iter().map(Run::count).sum(),
             initial: 0,
             transitions: 0,

@@ -93,7 +93,7 @@ impl ClosedSet {
 
     /// Bytes of the states on the volume.
     pub fn stored_bytes(&self) -> Result<u64, SearchError> {
-        Ok(self.run.bytes()?)
+        Ok(self.run.bytes())
     }
 
     /// Appends the numbers of states, all of which are in the set.

@@ -35,9 +35,11 @@ const BUDGETS: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 type Choice = Option<fn(Shares) -> Shares>;
 
 /// Sizes of the parts that are legal and make things hard.
-const SHARES: [Choice; 6] = [
+const SHARES: [Choice; 8] = [
     None,
-    Some(|shares| Shares { filter_bytes: 0, ..shares }),
+    Some(|shares| Shares { filter_bytes: 0, dense_ratio: 0, ..shares }),
+    Some(|shares| Shares { dense_ratio: 0, ..shares }),
+    Some(|shares| Shares { dense_ratio: u64::MAX, run_bytes: 0, ..shares }),
     Some(|shares| Shares { window_keys: 0, ..shares }),
     Some(|shares| Shares { window_keys: 1, table_bytes: 0, ..shares }),
     Some(|shares| Shares { shards: 1, closers: 1, candidate_keys: 3, ..shares }),

@@ -435,7 +435,7 @@ impl Task<'_> {
         let disk = auto::Disk { volume: &volume, lasts: disk_settings.lasts(), options };
         match run(system, budget, settings, observer, &disk) {
             Ok((kept, outcome)) => {
-                let counts = volume_counts(kept.disk_use()?, &volume)?;
+                let counts = volume_counts(kept.disk_use(), &volume)?;
                 let (engine, closing) = match &kept {
                     auto::Kept::Ram(_) => ("ram", None),
                     auto::Kept::Tier(tier) => ("tier", Some(tier.cost())),
@@ -476,7 +476,7 @@ impl Task<'_> {
         Ok(Searched {
             engine: LayerEngine::SternDill.name(),
             gave_up: None,
-            disk: Some(disk_figures(policy.disk_use()?, &volume.counts(), &outcome)),
+            disk: Some(disk_figures(policy.disk_use(), &volume.counts(), &outcome)),
             cost: CostFigures::of(&outcome, None),
             kept: Kept::SternDill(Box::new(policy), scratch),
             outcome,

@@ -176,7 +176,7 @@ fn insert_tiers(folder: &Path, keys: &[u128]) -> anyhow::Result<(u64, u64)> {
             }
         }
     }
-    let bytes = tiers.runs().map(|(_, run)| run.bytes()).sum::<Result<u64, _>>()?;
+    let bytes = tiers.runs().map(|(_, run)| run.bytes()).sum::<u64>();
     Ok((tiers.count(), bytes))
 }
 

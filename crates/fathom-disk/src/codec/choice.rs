@@ -25,9 +25,9 @@ const TRIALS_FIRST: u64 = 4;
 const TRIAL_PERIOD: u64 = 64;
 
 impl Choice {
-    /// Chooses among `candidates`; the first is taken where nothing speaks against it. Must not be empty.
+    /// Chooses among `candidates`; the first is taken where nothing speaks against it.
     pub fn new(candidates: &[Codec]) -> Self {
-        let best = *candidates.first().expect("there is a candidate");
+        let best = candidates.first().copied().unwrap_or(Codec::Gap);
         let candidates = candidates.iter().map(|&codec| Candidate { codec, bytes: 0.0 }).collect();
         Self { candidates, blocks: 0, best }
     }

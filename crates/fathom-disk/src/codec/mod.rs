@@ -183,6 +183,12 @@ impl Encoder {
         out.extend_from_slice(&packed[..length]);
     }
 
+    /// Appends the payload of `keys` in [`Codec::Gap`] without looking for frequent gaps: larger by a fifth or so, in a third of the time.
+    pub fn encode_quickly(&mut self, keys: &[u64], out: &mut Vec<u8>) {
+        self.raw.clear();
+        gap::encode_plain(self.width, keys, out);
+    }
+
     /// Bytes of the last block before compression (0 after [`Codec::Gap`]).
     pub fn raw_bytes(&self) -> usize {
         self.raw.len()

@@ -11,6 +11,9 @@ use crate::key::{self, KeyWidth};
 
 /// Names for gaps; one byte value stays for literals.
 const NAMES_MAX: usize = 255;
+/// In blocks of more keys than this, gaps are counted in a quarter of the block: 64 in every 256.
+const SAMPLED_FROM: usize = 2048;
+const SAMPLE: usize = 0b1100_0000;
 /// The token of a literal.
 const TOKEN_LITERAL: u8 = 255;
 
@@ -23,8 +26,9 @@ pub fn bytes_max(width: KeyWidth, keys: usize) -> usize {
 pub(super) fn encode(width: KeyWidth, keys: &[u64], frequent: &mut FrequentGaps, out: &mut Vec<u8>) {
     let mut names = [0; NAMES_MAX];
     frequent.clear();
-    for_each_gap(width, keys, |gap, _| {
-        if let Some(gap) = gap.one_word() {
+    let sampled = if keys.len() / width.words() > SAMPLED_FROM { SAMPLE } else { 0 };
+    for_each_gap(width, keys, |gap, index| {
+        if let Some(gap) = gap.one_word().filter(|_| index & sampled == 0) {
             frequent.count(gap);
         }
     });

@@ -7,7 +7,7 @@ use super::{Run, frame};
 use crate::budget::{Budget, BudgetError, ChargedVec};
 use crate::codec::{Codec, Decoder, Malformed};
 use crate::error::DiskError;
-use crate::key::KeyWidth;
+use crate::key::{self, KeyWidth};
 
 /// Where a frame lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,25 @@ impl FencePage {
             keys: ChargedVec::with_capacity(budget, "fence page", 0)?,
             places: ChargedVec::with_capacity(budget, "fence page", 0)?,
         })
+    }
+
+    /// Takes the room for so many entries.
+    pub(super) fn reserve(&mut self, words: usize, entries: usize) -> Result<(), BudgetError> {
+        self.keys.reserve(entries * words)?;
+        self.places.reserve(entries)
+    }
+
+    /// The entry that can hold `key`, not before `from`: the last whose first key is not greater. Few entries are passed over from call to call.
+    pub(super) fn entry_of(&self, key: &[u64], from: usize) -> usize {
+        let words = key.len();
+        let first = |entry: usize| &self.keys[entry * words..(entry + 1) * words];
+        let mut entry = from;
+        for stride in [16, 1] {
+            while entry + stride < self.places.len() && key::compare(first(entry + stride), key).is_le() {
+                entry += stride;
+            }
+        }
+        entry
     }
 
     /// Decodes the page in `bytes`, which lie at `offset` of the run.

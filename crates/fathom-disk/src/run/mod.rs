@@ -1,12 +1,13 @@
 //! How does a sorted set of keys lie in one file, so that any key in it is found with one read?
 //!
 //! `header · frames · footer`; see "Runs" in the format document. [`writer`] builds a run from ascending keys, [`scan`]
-//! gives them back in order, [`probe`] finds out which of many keys are there. A run never changes.
+//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there. A run never changes.
 
 mod fence;
 mod frame;
 pub mod probe;
 pub mod scan;
+pub mod sweep;
 pub mod writer;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -19,6 +20,7 @@ use crate::storage::{File, FileKind, Volume};
 
 pub use probe::{ProbeConfig, ProbeCounts, Prober};
 pub use scan::Scan;
+pub use sweep::Sweep;
 pub use writer::RunWriter;
 
 use fence::ResidentFences;
@@ -37,7 +39,7 @@ pub struct RunConfig {
     pub keys_per_block: usize,
     /// Entries per fence page at most, 2 to 4096.
     pub fences_per_page: usize,
-    /// Codecs to choose among, by trying.
+    /// Codecs to choose among, by trying. None: gaps as they are, for what is soon read again and removed.
     pub codecs: &'static [Codec],
     /// Bytes gathered before they are written.
     pub buffer_bytes: usize,
@@ -53,6 +55,8 @@ pub struct Run {
     tag: Tag,
     footer: Footer,
     keys_per_block: usize,
+    fences_per_page: usize,
+    bytes: u64,
     root: ChargedVec<u8>,
     ends: ChargedVec<u64>,
     resident: Option<ResidentFences>,
@@ -164,7 +168,7 @@ impl Run {
         let file = volume.open(name, FileKind::RUN)?;
         let mut header = [0; HEADER_BYTES];
         file.read_exact(0, &mut header)?;
-        let keys_per_block = check_header(&file, &header, width, tag)?;
+        let (keys_per_block, fences_per_page) = check_header(&file, &header, width, tag)?;
         let size = file.size()?;
         let footer_bytes = footer_bytes(width);
         let footer_offset = size
@@ -188,7 +192,18 @@ impl Run {
             file.read_exact(footer.root_offset, &mut root)?;
             frame::check(&file, footer.root_offset, &root)?;
         }
-        Ok(Self { file, width, tag, footer, keys_per_block, root, ends, resident: None })
+        Ok(Self {
+            file,
+            width,
+            tag,
+            footer,
+            keys_per_block,
+            fences_per_page,
+            bytes: size,
+            root,
+            ends,
+            resident: None,
+        })
     }
 
     /// Keeps fence pages below the root in memory too, upper levels first, as far as the budget allows. One read per
@@ -256,8 +271,8 @@ impl Run {
     }
 
     /// Bytes in the file.
-    pub fn bytes(&self) -> Result<u64, DiskError> {
-        Ok(self.file.size()?)
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The largest frame, in bytes: what a reader must have room for.
@@ -270,10 +285,8 @@ impl Run {
         self.keys_per_block.min(usize::try_from(self.footer.keys).unwrap_or(usize::MAX))
     }
 
-    fn footer_offset(&self) -> Result<u64, DiskError> {
-        let size = self.file.size()?;
-        size.checked_sub(footer_bytes(self.width) as u64)
-            .ok_or_else(|| DiskError::corrupt(&self.file, size, "the file is too short"))
+    fn footer_offset(&self) -> u64 {
+        self.bytes - footer_bytes(self.width) as u64
     }
 }
 
@@ -335,13 +348,13 @@ fn header_bytes(config: &RunConfig) -> [u8; HEADER_BYTES] {
     header
 }
 
-/// Checks a header and gives the keys per block.
+/// Checks a header and gives keys per block and fences per page.
 fn check_header(
     file: &File,
     header: &[u8; HEADER_BYTES],
     width: KeyWidth,
     tag: Tag,
-) -> Result<usize, DiskError> {
+) -> Result<(usize, usize), DiskError> {
     let mismatch = |what: String| DiskError::Mismatch { file: file.name().to_owned(), what };
     if &header[..8] != HEADER_MAGIC {
         return Err(DiskError::corrupt(file, 0, "this is not a run"));
@@ -365,7 +378,7 @@ fn check_header(
     if !(1..=KEYS_PER_BLOCK_MAX).contains(&keys) || !(2..=FENCES_PER_PAGE_MAX).contains(&fences) {
         return Err(DiskError::corrupt(file, 32, "block and page sizes are out of range"));
     }
-    Ok(keys)
+    Ok((keys, fences))
 }
 
 fn u32_at(bytes: &[u8], offset: usize) -> u32 {

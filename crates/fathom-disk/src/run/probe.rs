@@ -265,8 +265,8 @@ impl Prober {
         }
         volume.read(&mut requests)?;
         self.counts.extents += pieces.len() as u64;
-        for request in &requests {
-            let size = request.file.size()?;
+        for (request, piece) in requests.iter().zip(pieces) {
+            let size = runs[piece.run as usize].bytes;
             let expected = size.saturating_sub(request.offset).min(request.into.len() as u64);
             if (request.filled as u64) < expected || expected == 0 {
                 return Err(StorageError::short_read(request.file, request.offset).into());
@@ -348,7 +348,7 @@ fn overlap(run: &Run, keys: &[u64]) -> (usize, usize) {
 }
 
 /// How many of the ascending keys are less than `bound`.
-fn below(words: usize, keys: &[u64], bound: &[u64]) -> usize {
+pub(super) fn below(words: usize, keys: &[u64], bound: &[u64]) -> usize {
     match words {
         1 => keys.partition_point(|&key| key < bound[0]),
         _ => partition(words, keys, |key| key::compare(key, bound).is_lt()),
@@ -356,7 +356,7 @@ fn below(words: usize, keys: &[u64], bound: &[u64]) -> usize {
 }
 
 /// How many of the ascending keys are at most `bound`.
-fn at_most(words: usize, keys: &[u64], bound: &[u64]) -> usize {
+pub(super) fn at_most(words: usize, keys: &[u64], bound: &[u64]) -> usize {
     match words {
         1 => keys.partition_point(|&key| key <= bound[0]),
         _ => partition(words, keys, |key| key::compare(key, bound).is_le()),
@@ -383,7 +383,7 @@ fn mark_found(words: usize, block: &[u64], sought: &[u64], found: &mut [bool]) {
         rest = &rest[below(words, rest, key) * words..];
         match rest.get(..words) {
             None => break,
-            Some(candidate) => *found |= candidate == key,
+            Some(candidate) => *found |= key::compare(candidate, key).is_eq(),
         }
     }
 }

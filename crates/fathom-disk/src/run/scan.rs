@@ -53,7 +53,7 @@ impl<'a> Scan<'a> {
             start: 0,
             filled: 0,
             offset: HEADER_BYTES as u64,
-            end: run.footer_offset()?,
+            end: run.footer_offset(),
             keys: ChargedVec::with_capacity(budget, "scan", keys_max * words)?,
             seen: 0,
             last,

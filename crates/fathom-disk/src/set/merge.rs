@@ -60,6 +60,9 @@ impl<S: KeyStream> Merge<S> {
         for stream in 0..count {
             merge.places[stream] = 0;
             merge.load(stream, 0)?;
+            if merge.places[stream] == FINISHED {
+                merge.heads[stream * words..(stream + 1) * words].fill(u64::MAX);
+            }
         }
         if count > 0 {
             merge.losers[0] = merge.play(1);
@@ -105,32 +108,58 @@ impl<S: KeyStream> Merge<S> {
         Ok(())
     }
 
-    /// One word per key: the loop most used, on plain numbers.
+    /// One word per key: the loop most used, on plain numbers, without a branch that depends on them. A finished stream has the greatest
+    /// number for a head.
     fn fill_one(&mut self) -> Result<(), DiskError> {
-        while self.output.len() < self.chunk_words {
+        self.output.resize(self.chunk_words, 0)?;
+        let mut written = 0;
+        while written < self.chunk_words {
             let winner = self.losers[0] as usize;
-            let place = self.places[winner];
-            if place == FINISHED {
+            let key = self.heads[winner];
+            if key == u64::MAX && !self.end_at_greatest() {
                 break;
             }
-            let key = self.heads[winner];
-            if !self.any || self.last[0] != key {
-                self.any = true;
-                self.last[0] = key;
-                self.output.push(key)?;
+            self.output[written] = key;
+            written += usize::from(!self.any || self.last[0] != key);
+            self.any = true;
+            self.last[0] = key;
+            if key == u64::MAX {
+                break;
             }
-            match self.streams[winner].keys().get(place + 1) {
+            let place = self.places[winner] + 1;
+            match self.streams[winner].keys().get(place) {
                 Some(&next) => {
                     self.heads[winner] = next;
-                    self.places[winner] = place + 1;
+                    self.places[winner] = place;
                 }
-                None => self.load(winner, place + 1)?,
+                None => self.load_one(winner)?,
             }
-            self.losers[0] = replay(&mut self.losers, winner, self.streams.len(), |left, right| {
-                less(&self.heads, &self.places, 1, left, right)
-            });
+            let count = self.streams.len();
+            self.losers[0] = replay_numbers(&mut self.losers, &self.heads, winner, count);
+        }
+        self.output.truncate(written);
+        Ok(())
+    }
+
+    /// Goes on to the next chunk of a stream of one-word keys.
+    fn load_one(&mut self, stream: usize) -> Result<(), DiskError> {
+        self.load(stream, usize::MAX)?;
+        if self.places[stream] == FINISHED {
+            self.heads[stream] = u64::MAX;
         }
         Ok(())
+    }
+
+    /// Whether a stream that is not finished has the greatest number for a head: nothing comes after it, so all such streams end.
+    fn end_at_greatest(&mut self) -> bool {
+        let mut any = false;
+        for (head, place) in self.heads.iter().zip(self.places.iter_mut()) {
+            if *head == u64::MAX && *place != FINISHED {
+                *place = FINISHED;
+                any = true;
+            }
+        }
+        any
     }
 
     fn fill_many(&mut self) -> Result<(), DiskError> {
@@ -194,6 +223,23 @@ fn less(heads: &[u64], places: &[usize], words: usize, left: usize, right: usize
         2 => (heads[left * 2], heads[left * 2 + 1]) < (heads[right * 2], heads[right * 2 + 1]),
         _ => heads[left * words..(left + 1) * words] < heads[right * words..(right + 1) * words],
     }
+}
+
+/// The same for one-word keys: the lesser number wins.
+#[inline(always)]
+fn replay_numbers(losers: &mut [u32], heads: &[u64], winner: usize, count: usize) -> u32 {
+    let (mut winner, mut head) = (winner as u32, heads[winner]);
+    let mut node = (winner as usize + count) / 2;
+    while node > 0 {
+        let loser = losers[node];
+        let other = heads[loser as usize];
+        let swap = other < head;
+        losers[node] = if swap { winner } else { loser };
+        winner = if swap { loser } else { winner };
+        head = if swap { other } else { head };
+        node /= 2;
+    }
+    winner
 }
 
 /// Plays the matches on the path of `winner`, whose head has changed; returns the new winner.

@@ -7,7 +7,7 @@
 use super::{KeyStream, Merge, write_all};
 use crate::budget::Budget;
 use crate::error::DiskError;
-use crate::run::{Prober, Run, RunConfig, RunWriter, Scan};
+use crate::run::{Prober, Run, RunConfig, RunWriter, Scan, Sweep};
 use crate::storage::Volume;
 
 /// Runs of one level before they are merged: 4, 8 and 16 cost the same look-ups and 3, 2, 1 rewrites; 8 keeps few runs.
@@ -158,10 +158,21 @@ impl Tiers {
 
     /// Marks which of the sorted `keys` are in the set. Runs are asked newest first: what is met again was mostly met not long ago.
     pub fn look_up(&self, prober: &mut Prober, keys: &[u64], found: &mut [bool]) -> Result<(), DiskError> {
+        prober.look_up(&self.newest_first(), keys, found)
+    }
+
+    /// A way through each run, newest first, within about `within` bytes for buffers.
+    pub fn sweeps(&self, budget: &Budget, within: usize) -> Result<Vec<Sweep<'_>>, DiskError> {
+        let runs = self.newest_first();
+        let on_disk = runs.iter().filter(|run| !run.is_kept_in_memory()).count();
+        let share = within / on_disk.max(1);
+        runs.into_iter().map(|run| Sweep::new(run, budget, share)).collect()
+    }
+
+    fn newest_first(&self) -> Vec<&Run> {
         let mut members: Vec<&Member> = self.levels.iter().flatten().collect();
         members.sort_unstable_by_key(|member| std::cmp::Reverse(member.age));
-        let runs: Vec<&Run> = members.iter().map(|member| &member.run).collect();
-        prober.look_up(&runs, keys, found)
+        members.iter().map(|member| &member.run).collect()
     }
 
     /// All keys, in order.

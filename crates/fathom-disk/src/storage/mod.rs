@@ -324,7 +324,8 @@ impl File {
         self.kept().is_some()
     }
 
-    fn kept(&self) -> RwLockReadGuard<'_, Option<Box<ChargedVec<u8>>>> {
+    /// The content, if it is kept in memory.
+    pub(crate) fn kept(&self) -> RwLockReadGuard<'_, Option<Box<ChargedVec<u8>>>> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -236,10 +236,10 @@ impl Kept {
     }
 
     /// What files hold and have held; none if there are none.
-    pub fn disk_use(&self) -> Result<Option<DiskUse>, SearchError> {
+    pub fn disk_use(&self) -> Option<DiskUse> {
         match self {
-            Kept::Ram(in_ram) => Ok(in_ram.journal.as_ref().map(Journal::disk_use)),
-            Kept::Tier(tier) => tier.disk_use().map(Some),
+            Kept::Ram(in_ram) => in_ram.journal.as_ref().map(Journal::disk_use),
+            Kept::Tier(tier) => Some(tier.disk_use()),
         }
     }
 }

@@ -68,11 +68,11 @@ impl SternDill {
     }
 
     /// What files hold.
-    pub fn disk_use(&self) -> Result<DiskUse, SearchError> {
+    pub fn disk_use(&self) -> DiskUse {
         let state = self.state();
-        let closed_set = state.known.runs().map(|(_, run)| run.bytes()).sum::<Result<u64, DiskError>>()?;
+        let closed_set = state.known.runs().map(|(_, run)| run.bytes()).sum();
         let layers = state.store.disk_bytes();
-        Ok(DiskUse { closed_set, at_rest: None, layers, peak: closed_set + layers })
+        DiskUse { closed_set, at_rest: None, layers, peak: closed_set + layers }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

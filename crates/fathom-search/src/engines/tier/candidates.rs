@@ -13,12 +13,13 @@ use fathom_disk::window::Window;
 use fathom_model::record::Records;
 
 use super::place::Place;
-use super::shares::Shares;
+use super::shares::{Shares, TINY_BYTES};
 
 /// What one thread has collected.
 #[derive(Debug)]
 pub struct Candidates {
     shards: Vec<Collected>,
+    latest: Latest,
     /// Which of a piece were not in the window.
     missed: Vec<u32>,
     config: RunConfig,
@@ -54,10 +55,12 @@ impl Candidates {
         let piece = PIECE_KEYS.min(shares.candidate_keys.max(1));
         Ok(Candidates {
             shards,
+            latest: Latest::new(place, piece)?,
             _charge: place.budget.charge("candidates", piece * 4)?,
             missed: Vec::with_capacity(piece),
             config: RunConfig {
                 kind: CANDIDATES,
+                codecs: &[],
                 ..RunConfig::within(place.width, place.tag, shares.spill_bytes)
             },
             spill_bytes: shares.spill_bytes,
@@ -75,9 +78,10 @@ impl Candidates {
         let words = place.width.words();
         for piece in candidates.words().chunks(self.missed.capacity() * words) {
             self.missed.clear();
-            window.meet_batch(piece, &mut self.missed);
+            let others = self.latest.keep_others(piece);
+            window.meet_batch(others, &mut self.missed);
             for index in 0..self.missed.len() {
-                let key = &piece[self.missed[index] as usize * words..][..words];
+                let key = &others[self.missed[index] as usize * words..][..words];
                 let shard = shard_of(key, place.width.bits(), self.shards.len());
                 let collected = &mut self.shards[shard];
                 if collected.keys.len() == collected.keys.capacity() {
@@ -104,10 +108,61 @@ pub(super) fn shard_of(key: &[u64], bits: u32, shards: usize) -> usize {
     ((u128::from(hash_leading_half(key, bits)) * shards as u128) >> 64) as usize
 }
 
+/// The very latest candidates of a thread, one for each value of a hash: a step aside from the window, in the nearest cache. Keys of one word only.
+#[derive(Debug)]
+struct Latest {
+    keys: ChargedVec<u64>,
+    /// Candidates of a piece that are not among them.
+    others: ChargedVec<u64>,
+}
+
+impl Latest {
+    /// For pieces of at most `piece` keys. Takes 32 KiB, or nothing if keys are wide or the budget is small.
+    fn new(place: &Place, piece: usize) -> Result<Latest, DiskError> {
+        let budget = &place.budget;
+        let mut keys = ChargedVec::with_capacity(budget, "candidates", 0)?;
+        let mut others = ChargedVec::with_capacity(budget, "candidates", 0)?;
+        if budget.limit() >= TINY_BYTES && place.width.words() == 1 {
+            // Each place begins with a key that belongs elsewhere.
+            keys.resize(LATEST_KEYS, 0)?;
+            keys[0] = (1..).find(|&key| latest_place(key) != 0).expect("the hash is no constant");
+            others.resize(piece, 0)?;
+        }
+        Ok(Latest { keys, others })
+    }
+
+    /// The candidates that are not among the latest, which they become; in order.
+    fn keep_others<'a>(&'a mut self, candidates: &'a [u64]) -> &'a [u64] {
+        if self.keys.is_empty() {
+            return candidates;
+        }
+        let mut kept = 0;
+        for &key in candidates {
+            let place = &mut self.keys[latest_place(key)];
+            self.others[kept] = key;
+            kept += usize::from(*place != key);
+            *place = key;
+        }
+        &self.others[..kept]
+    }
+}
+
+const LATEST_KEYS: usize = 4096;
+
+#[inline(always)]
+fn latest_place(key: u64) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize
+}
+
 impl Collected {
     /// How many keys it holds; none if some went to disk.
     pub(super) fn in_memory(&self, words: usize) -> Option<usize> {
         self.runs.runs().next().is_none().then_some(self.keys.len() / words)
+    }
+
+    /// How many keys it holds, repeats counted.
+    pub(super) fn count(&self, words: usize) -> u64 {
+        self.runs.count() + (self.keys.len() / words) as u64
     }
 
     fn make_room(

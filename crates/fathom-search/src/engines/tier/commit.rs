@@ -16,7 +16,7 @@ use fathom_disk::log::Mark;
 use fathom_disk::manifest::{Manifest, Named, RunDirectory};
 use fathom_disk::storage::{FileKind, Phase};
 
-use super::known::{Known, Tools};
+use super::known::Known;
 use super::layer_store::LayerStore;
 use super::place::Place;
 use super::rest::AtRest;
@@ -117,17 +117,7 @@ impl Tier {
     }
 
     pub(super) fn flush_tables(&mut self) -> Result<(), SearchError> {
-        if self.tools.is_empty() {
-            self.tools.push(Tools::new(&self.place, &self.shares)?);
-        }
-        let tools = &mut self.tools[0];
-        for shard in &self.shards {
-            lock(shard).flush(&self.place, tools)?;
-        }
-        if self.place.budget.limit() < super::TINY_BYTES {
-            self.tools.clear();
-        }
-        Ok(())
+        Ok(self.shards.iter().try_for_each(|shard| lock(shard).flush(&self.place))?)
     }
 }
 
@@ -161,9 +151,6 @@ pub(super) fn take_up(
             .map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")) as usize);
         let known = shards.get_mut(shard).filter(|_| level < 64).ok_or(SearchError::Boundary)?;
         known.take_up(&place, level, place.open_run(&file.name)?)?;
-    }
-    for known in &mut shards {
-        known.restore_filter(&place)?;
     }
     let Place { volume, budget, .. } = &place;
     let store = LayerStore::resume(volume, &cursor.log_name, cursor.log_block_bytes, cursor.mark, budget)?;

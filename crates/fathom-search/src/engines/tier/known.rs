@@ -1,7 +1,8 @@
 //! Which states of a shard are known?
 //!
 //! ```text
-//! sorted candidates --> table of small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
+//! many candidates   --> table of small layers? --> all runs, gone through beside the candidates --> new
+//! few candidates    --> table of small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
 //! ```
 //! A known state is in the table or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk. The
 //! table takes layers too small to be worth a run; when it is full it becomes one.
@@ -13,6 +14,7 @@ use std::time::Instant;
 use fathom_disk::budget::ChargedVec;
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
+use fathom_disk::run::sweep::{Sweep, retain_unmarked};
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Scan};
 use fathom_disk::set::{Difference, KeyStream, Tiers, sort_unique};
 use fathom_disk::table::Table;
@@ -29,7 +31,15 @@ pub(super) struct Known {
     filter: Bloom,
     table: Option<Table>,
     shares: Shares,
-    config: RunConfig,
+    /// Runs in which many keys are looked up at a time, and runs in which few are.
+    dense_config: RunConfig,
+    sparse_config: RunConfig,
+    /// Whether the last candidates touched most of the runs.
+    dense: bool,
+    /// Keys decoded since the filter was built for candidates that were in no run: what a better filter would have saved.
+    regret: u64,
+    /// Dense layers since the filter was last asked.
+    idle: u32,
 }
 
 /// What a thread that closes shards works with.
@@ -58,14 +68,22 @@ enum Sink {
     Run(Box<RunWriter>, String),
 }
 
-/// Keys in a block of a run: larger ones are smaller on disk, but a look-up decodes a whole one.
+/// Keys in a block of a run in which few keys are looked up: a look-up decodes a whole one.
 const BLOCK_KEYS: usize = 256;
+/// Keys in a block of a run that is gone through, at most.
+const DENSE_BLOCK_KEYS: usize = 8192;
+/// A filter is worth building when so many keys per key in it were decoded for nothing.
+const REGRET_PER_KEY: u64 = 4;
+/// A filter that was not asked for so many layers is let go.
+const FILTER_IDLE_LAYERS: u32 = 16;
 /// Bits of filter per key, as long as there is room for more.
 const FILTER_BITS: usize = 10;
 /// By how much a filter grows.
 const FILTER_GROWTH: usize = 4;
 /// Bits per key that the number of probes of a full-grown filter suits.
 const FILTER_BITS_LAST: u64 = 7;
+/// Bits per key below which a filter denies too little.
+const FILTER_BITS_LEAST: u64 = 3;
 const FILTER_BYTES_MIN: usize = 16 << 10;
 
 impl Tools {
@@ -93,12 +111,17 @@ impl Tools {
 impl Known {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Known, DiskError> {
         let config = RunConfig::within(place.width, place.tag, shares.close_bytes / 6);
+        let keys_per_block = config.keys_per_block.min(BLOCK_KEYS);
         Ok(Known {
             runs: Tiers::new(shares.fan),
             filter: Bloom::new(0, 0, &place.budget)?,
             table: None,
             shares: *shares,
-            config: RunConfig { keys_per_block: config.keys_per_block.min(BLOCK_KEYS), ..config },
+            dense_config: dense_config(&config, shares.close_bytes),
+            sparse_config: RunConfig { keys_per_block, ..config },
+            dense: true,
+            regret: 0,
+            idle: 0,
         })
     }
 
@@ -107,52 +130,94 @@ impl Known {
         self.insert_run(place, level, run)
     }
 
-    /// Makes known what is new in an ascending stream, and hands it to `keep`, piece by piece. `small` says that the stream is short enough for the table.
+    /// Makes known what is new in an ascending stream of about `candidates` keys, and hands it to `keep`, piece by piece. `small` says that the stream is short
+    /// enough for the table.
     pub(super) fn absorb(
         &mut self,
         place: &Place,
         tools: &mut Tools,
         stream: &mut dyn KeyStream,
-        small: bool,
+        (candidates, small): (u64, bool),
         scan: bool,
         keep: &mut Keep<'_>,
     ) -> Result<u64, DiskError> {
-        let words = place.width.words();
-        let mut sink = None;
-        let mut states = 0;
+        self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
         if scan || !small {
             // A table that is asked for every candidate of a large layer costs more than a small run does.
-            self.flush(place, tools)?;
+            self.flush(place)?;
         }
-        if scan {
-            let known = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
-            let outcome = {
-                let older = known.scan(&place.budget, words, self.shares.close_bytes / 6)?;
-                let mut fresh = Difference::new(&place.budget, stream, older)?;
-                self.take_all(place, tools, &mut fresh, &mut sink, keep)
-            };
-            self.runs = known;
-            states += outcome?;
+        let mut sink = None;
+        let runs = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
+        let outcome = if scan {
+            self.absorb_by_scan(place, tools, &runs, stream, &mut sink, keep)
         } else {
-            while stream.advance()? {
-                for piece in stream.keys().chunks(tools.piece_keys * words) {
-                    let count = self.subtract(place, tools, piece)?;
-                    if count == 0 {
-                        continue;
-                    }
-                    let fresh = std::mem::replace(
-                        &mut tools.fresh,
-                        ChargedVec::with_capacity(&place.budget, "closing", 0)?,
-                    );
-                    let outcome = self.add(place, tools, &fresh, small, &mut sink, keep);
-                    tools.fresh = fresh;
-                    outcome?;
-                    states += count as u64;
-                }
-            }
-        }
+            self.absorb_by_piece(place, tools, &runs, stream, small, &mut sink, keep)
+        };
+        self.runs = runs;
+        let states = outcome?;
         self.finish(place, tools, sink)?;
         Ok(states)
+    }
+
+    fn absorb_by_scan(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        runs: &Tiers,
+        stream: &mut dyn KeyStream,
+        sink: &mut Option<Sink>,
+        keep: &mut Keep<'_>,
+    ) -> Result<u64, DiskError> {
+        let known = runs.scan(&place.budget, place.width.words(), self.shares.close_bytes / 6)?;
+        let mut fresh = Difference::new(&place.budget, stream, known)?;
+        self.take_all(place, tools, &mut fresh, sink, keep)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what, from where, to where")]
+    fn absorb_by_piece(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        runs: &Tiers,
+        stream: &mut dyn KeyStream,
+        small: bool,
+        sink: &mut Option<Sink>,
+        keep: &mut Keep<'_>,
+    ) -> Result<u64, DiskError> {
+        let words = place.width.words();
+        let mut sweeps = self.sweeps(place, runs)?;
+        let mut states = 0;
+        while stream.advance()? {
+            for piece in stream.keys().chunks(tools.piece_keys * words) {
+                match &mut sweeps {
+                    Some(sweeps) => self.sweep(tools, sweeps, words, piece)?,
+                    None => self.look_up(tools, runs, words, piece)?,
+                }
+                if tools.fresh.is_empty() {
+                    continue;
+                }
+                let nothing = ChargedVec::with_capacity(&place.budget, "closing", 0)?;
+                let fresh = std::mem::replace(&mut tools.fresh, nothing);
+                let outcome = self.add(place, tools, &fresh, small, sink, keep);
+                states += (fresh.len() / words) as u64;
+                tools.fresh = fresh;
+                outcome?;
+            }
+        }
+        Ok(states)
+    }
+
+    /// Ways through all runs, if the candidates touch so much of them that this is cheaper than looking keys up, and memory suffices.
+    fn sweeps<'a>(&self, place: &Place, runs: &'a Tiers) -> Result<Option<Vec<Sweep<'a>>>, DiskError> {
+        if !self.dense {
+            return Ok(None);
+        }
+        match runs.sweeps(&place.budget, self.shares.close_bytes / 3) {
+            // What is new has to be written meanwhile.
+            Ok(sweeps) => Ok((place.budget.free() >= self.shares.reserve_bytes).then_some(sweeps)),
+            Err(DiskError::Budget(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Makes known what is in an ascending stream, all of it new.
@@ -184,9 +249,51 @@ impl Known {
         Ok(states)
     }
 
-    /// Leaves those of the ascending keys that are new in `tools.fresh`; says how many.
-    fn subtract(&self, place: &Place, tools: &mut Tools, keys: &[u64]) -> Result<usize, DiskError> {
-        let words = place.width.words();
+    /// Leaves those of the ascending keys that are new in `tools.fresh`, going through the runs beside them.
+    fn sweep(
+        &self,
+        tools: &mut Tools,
+        sweeps: &mut [Sweep<'_>],
+        words: usize,
+        keys: &[u64],
+    ) -> Result<(), DiskError> {
+        let began = Instant::now();
+        let Tools { found, chosen, fresh, cost, .. } = tools;
+        fresh.clear();
+        fresh.extend(keys)?;
+        found.clear();
+        found.resize(keys.len() / words, false)?;
+        if let Some(table) = &self.table {
+            chosen.clear();
+            table.contains_batch(keys, chosen);
+            chosen.iter().for_each(|index| found[*index as usize] = true);
+            let kept = retain_unmarked(words, fresh, found);
+            fresh.truncate(kept);
+        }
+        let asked = fresh.len() / words;
+        for sweep in sweeps {
+            let open = fresh.len() / words;
+            if open == 0 {
+                break;
+            }
+            sweep.mark(fresh, &mut found[..open])?;
+            let kept = retain_unmarked(words, fresh, &mut found[..open]);
+            fresh.truncate(kept);
+        }
+        cost.asked += asked as u64;
+        cost.hits += (asked - fresh.len() / words) as u64;
+        cost.look_up += began.elapsed();
+        Ok(())
+    }
+
+    /// Leaves those of the ascending keys that are new in `tools.fresh`, looking up what the filter does not deny.
+    fn look_up(
+        &mut self,
+        tools: &mut Tools,
+        runs: &Tiers,
+        words: usize,
+        keys: &[u64],
+    ) -> Result<(), DiskError> {
         let began = Instant::now();
         let Tools { prober, found, chosen, open, answers, fresh, cost, .. } = tools;
         found.clear();
@@ -205,24 +312,26 @@ impl Known {
         }
         cost.filter += began.elapsed();
         cost.asked += chosen.len() as u64;
-        if !chosen.is_empty() && self.runs.runs().next().is_some() {
+        let run_count = runs.runs().count();
+        if !chosen.is_empty() && run_count > 0 {
             let began = Instant::now();
             answers.clear();
             answers.resize(chosen.len(), false)?;
-            self.runs.look_up(prober, open, answers)?;
+            runs.look_up(prober, open, answers)?;
+            let mut hits = 0;
             for (&index, &answer) in chosen.iter().zip(&**answers) {
                 found[index as usize] = answer;
-                cost.hits += u64::from(answer);
+                hits += u64::from(answer);
             }
+            cost.hits += hits;
+            self.regret += (chosen.len() as u64 - hits) * run_count as u64 * BLOCK_KEYS as u64;
             cost.look_up += began.elapsed();
         }
         fresh.clear();
-        for (key, found) in keys.chunks_exact(words).zip(&**found) {
-            if !found {
-                fresh.extend(key)?;
-            }
-        }
-        Ok(fresh.len() / words)
+        fresh.extend(keys)?;
+        let kept = retain_unmarked(words, fresh, found);
+        fresh.truncate(kept);
+        Ok(())
     }
 
     /// Makes new keys known.
@@ -251,12 +360,16 @@ impl Known {
         Ok(())
     }
 
+    fn config(&self) -> &RunConfig {
+        if self.dense { &self.dense_config } else { &self.sparse_config }
+    }
+
     fn sink(&self, place: &Place, small: bool) -> Result<Sink, DiskError> {
         if small && self.shares.table_bytes > 0 {
             return Ok(Sink::Table);
         }
         let name = place.fresh_name("run");
-        let writer = RunWriter::new(&place.volume, &place.budget, &name, &self.config)?;
+        let writer = RunWriter::new(&place.volume, &place.budget, &name, self.config())?;
         Ok(Sink::Run(Box::new(writer), name))
     }
 
@@ -287,7 +400,7 @@ impl Known {
         let words = place.width.words();
         let full = |table: &Table| table.bytes() + table.len() * words * 8 > self.shares.table_bytes;
         if self.table.as_ref().is_some_and(full) {
-            self.flush(place, tools)?;
+            self.flush(place)?;
         }
         tools.cost.write += began.elapsed();
         let began = Instant::now();
@@ -298,11 +411,11 @@ impl Known {
             self.merge(place, None)?;
         }
         tools.cost.merge += began.elapsed();
-        self.grow_filter(place, tools)
+        self.tend_filter(place, tools)
     }
 
     /// Makes a run of the table of small layers.
-    pub(super) fn flush(&mut self, place: &Place, tools: &mut Tools) -> Result<(), DiskError> {
+    pub(super) fn flush(&mut self, place: &Place) -> Result<(), DiskError> {
         let Some(table) = self.table.take() else { return Ok(()) };
         let words = place.width.words();
         let mut keys = ChargedVec::with_capacity(&place.budget, "small layers", 0)?;
@@ -317,14 +430,13 @@ impl Known {
         drop(table);
         sort_unique(&place.budget, words, &mut keys)?;
         let name = place.fresh_name("run");
-        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, &self.config)?;
+        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, self.config())?;
         writer.push(&keys)?;
         self.filter.insert_batch(&keys, words);
         let count = writer.finish(false)?.keys;
         drop(keys);
         let run = place.open_run(&name)?;
-        self.insert_run(place, level_of(count, self.shares.fan), run)?;
-        self.grow_filter(place, tools)
+        self.insert_run(place, level_of(count, self.shares.fan), run)
     }
 
     /// Adds a run.
@@ -335,10 +447,13 @@ impl Known {
 
     /// Keeps runs in memory, the smallest first, as far as their share goes; of the others the fences, as far as that share goes.
     fn keep_in_memory(&mut self, place: &Place) -> Result<(), DiskError> {
-        let mut room = self.shares.run_bytes;
+        self.keep_within(place, self.shares.run_bytes.saturating_sub(self.filter.bytes()))
+    }
+
+    fn keep_within(&mut self, place: &Place, mut room: usize) -> Result<(), DiskError> {
         let mut wanted = Vec::new();
         for (_, run) in self.runs.runs() {
-            let bytes = usize::try_from(run.bytes()?).unwrap_or(usize::MAX);
+            let bytes = usize::try_from(run.bytes()).unwrap_or(usize::MAX);
             if bytes > room {
                 run.forget_in_memory();
             } else {
@@ -364,7 +479,8 @@ impl Known {
     pub(super) fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
         let name = place.fresh_name("run");
         let within = self.shares.close_bytes / 6;
-        let (volume, budget, config) = (&place.volume, &place.budget, &self.config);
+        let config = self.config().clone();
+        let (volume, budget, config) = (&place.volume, &place.budget, &config);
         match level {
             Some(level) => self.runs.merge_level(volume, budget, level, &name, config, within, false)?,
             None => self.runs.merge_smallest(volume, budget, &name, config, within, false)?,
@@ -372,16 +488,25 @@ impl Known {
         self.keep_in_memory(place)
     }
 
-    /// Makes the filter larger while there is room, from the keys of the runs.
-    fn grow_filter(&mut self, place: &Place, tools: &mut Tools) -> Result<(), DiskError> {
-        let keys = self.runs.count() as usize;
-        let wanted = keys * FILTER_BITS / 8;
-        let most = self.shares.filter_bytes;
-        if wanted <= self.filter.bytes() || self.filter.bytes() >= most || most == 0 {
+    /// Makes the filter larger, from the keys of the runs, once look-ups that it should have spared have cost more than that; lets go of one that nobody asks.
+    fn tend_filter(&mut self, place: &Place, tools: &mut Tools) -> Result<(), DiskError> {
+        if self.dense {
+            self.idle += 1;
+            if self.idle == FILTER_IDLE_LAYERS && self.filter.bytes() > 0 {
+                self.filter = Bloom::new(0, 0, &place.budget)?;
+                self.keep_in_memory(place)?;
+            }
             return Ok(());
         }
-        let bytes = (wanted * FILTER_GROWTH).max(FILTER_BYTES_MIN).min(most);
-        if bytes < self.filter.bytes() * 5 / 4 {
+        self.idle = 0;
+        let keys = self.runs.count();
+        if self.regret < keys * REGRET_PER_KEY {
+            return Ok(());
+        }
+        self.regret = 0;
+        let wanted = keys as usize * FILTER_BITS / 8 * FILTER_GROWTH;
+        let bytes = wanted.max(FILTER_BYTES_MIN).min(self.filter_bytes_max());
+        if bytes < self.filter.bytes() * 5 / 4 || bytes == 0 {
             return Ok(());
         }
         let began = Instant::now();
@@ -390,9 +515,18 @@ impl Known {
         Ok(())
     }
 
-    /// A filter of about `bytes` with every key of every run.
-    pub(super) fn rebuild_filter(&mut self, place: &Place, bytes: usize) -> Result<(), DiskError> {
+    /// What a filter may take: not what the runs take in memory, if both can be there.
+    fn filter_bytes_max(&self) -> usize {
+        let spare = (self.shares.run_bytes as u64).saturating_sub(self.disk_bytes());
+        let enough = self.runs.count() * FILTER_BITS_LEAST / 8;
+        let most = if spare >= enough { spare as usize } else { usize::MAX };
+        self.shares.filter_bytes.min(most)
+    }
+
+    /// A filter of about `bytes` with every key of every run, in place of some of the runs in memory.
+    fn rebuild_filter(&mut self, place: &Place, bytes: usize) -> Result<(), DiskError> {
         self.filter = Bloom::new(0, 0, &place.budget)?;
+        self.keep_within(place, self.shares.run_bytes.saturating_sub(bytes))?;
         let blocks = (bytes / 64).saturating_sub(1);
         let expected = if bytes >= self.shares.filter_bytes {
             blocks as u64 * 512 / FILTER_BITS_LAST
@@ -419,15 +553,8 @@ impl Known {
         Ok(())
     }
 
-    /// A filter for what there is: after the runs were taken up.
-    pub(super) fn restore_filter(&mut self, place: &Place) -> Result<(), DiskError> {
-        let wanted = self.runs.count() as usize * FILTER_BITS / 8 * FILTER_GROWTH;
-        let bytes = wanted.max(FILTER_BYTES_MIN).min(self.shares.filter_bytes);
-        self.rebuild_filter(place, bytes)
-    }
-
     /// Bytes of all runs.
-    pub(super) fn disk_bytes(&self) -> Result<u64, DiskError> {
+    pub(super) fn disk_bytes(&self) -> u64 {
         self.runs.runs().map(|(_, run)| run.bytes()).sum()
     }
 
@@ -442,6 +569,16 @@ fn probe_config(bytes: usize) -> ProbeConfig {
     let config = ProbeConfig::within(bytes);
     let extent_bytes_max = (config.buffer_bytes / 2).clamp(32 << 10, 256 << 10);
     ProbeConfig { extent_bytes_max, join_gap_bytes: 32 << 10, ..config }
+}
+
+/// Blocks for going through whole runs: large ones are several times smaller, and decode in half the time.
+fn dense_config(config: &RunConfig, close_bytes: usize) -> RunConfig {
+    let keys = close_bytes / 36 / (config.width.words() * 8);
+    let keys_per_block = match keys.checked_ilog2() {
+        Some(log) if keys >= config.keys_per_block => (1 << log).min(DENSE_BLOCK_KEYS),
+        _ => config.keys_per_block,
+    };
+    RunConfig { keys_per_block, ..config.clone() }
 }
 
 /// The level of a run by its size, so that runs that are merged are alike.

@@ -75,7 +75,7 @@ impl BlockEncoder {
         let words = self.width.words();
         for block in keys.chunks(self.block_keys * words) {
             self.payload.clear();
-            self.encoder.encode(Codec::Gap, block, &mut self.payload);
+            self.encoder.encode_quickly(block, &mut self.payload);
             write(block.len() / words, &self.payload)?;
         }
         Ok(())

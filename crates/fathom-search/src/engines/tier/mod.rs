@@ -203,16 +203,15 @@ impl Tier {
     }
 
     /// What files hold and have held.
-    pub fn disk_use(&self) -> Result<DiskUse, SearchError> {
+    pub fn disk_use(&self) -> DiskUse {
         let layers = self.layers().store.disk_bytes();
         if let Some(AtRest { run, live_bytes }) = &self.at_rest {
-            let at_rest = run.bytes()?;
+            let at_rest = run.bytes();
             let peak = self.disk_peak.max(at_rest + layers);
-            return Ok(DiskUse { closed_set: *live_bytes, at_rest: Some(at_rest), layers, peak });
+            return DiskUse { closed_set: *live_bytes, at_rest: Some(at_rest), layers, peak };
         }
-        let closed_set =
-            self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum::<Result<u64, DiskError>>()?;
-        Ok(DiskUse { closed_set, at_rest: None, layers, peak: self.disk_peak.max(closed_set + layers) })
+        let closed_set = self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum();
+        DiskUse { closed_set, at_rest: None, layers, peak: self.disk_peak.max(closed_set + layers) }
     }
 
     fn layers(&self) -> MutexGuard<'_, Layers> {
@@ -258,10 +257,12 @@ impl Tier {
         let began = Instant::now();
         let before = tools.cost;
         let mut known = lock(&self.shards[number]);
-        let small = self.is_small(collected);
+        let words = self.place.width.words();
+        let candidates = collected.iter().map(|part| part.count(words)).sum();
+        let size = (candidates, self.is_small(collected));
         let scan = self.options.plan == Plan::Scan;
         let states = with_stream(&self.place, collected, self.shares.close_bytes / 6, |stream| {
-            known.absorb(&self.place, tools, stream, small, scan, &mut |encoder, fresh| {
+            known.absorb(&self.place, tools, stream, size, scan, &mut |encoder, fresh| {
                 encoder.encode(fresh, |keys, payload| self.layers().store.append(keys, payload))
             })
         })?;
@@ -307,11 +308,10 @@ impl Tier {
     }
 
     /// Notes how much the files take.
-    fn measure_disk(&mut self, candidates: u64) -> Result<(), SearchError> {
-        let DiskUse { closed_set, layers, .. } = self.disk_use()?;
+    fn measure_disk(&mut self, candidates: u64) {
+        let DiskUse { closed_set, layers, .. } = self.disk_use();
         self.disk_used = closed_set + layers + candidates;
         self.disk_peak = self.disk_peak.max(self.disk_used);
-        Ok(())
     }
 
     /// Whether files take too much: asked at a boundary, so that nothing is lost.
@@ -360,7 +360,7 @@ impl LayerPolicy for Tier {
             cursor.open(store, store.layer_count() - 1)?;
         }
         self.remove_retired()?;
-        self.measure_disk(spilled)?;
+        self.measure_disk(spilled);
         self.grow_window()?;
         Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
     }

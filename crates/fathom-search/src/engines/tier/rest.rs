@@ -31,7 +31,7 @@ impl Tier {
             return Ok(());
         }
         self.flush_tables()?;
-        let live_bytes = self.disk_use()?.closed_set;
+        let live_bytes = self.disk_use().closed_set;
         self.tools = Vec::new();
         self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;
         for shard in &self.shards {
@@ -41,7 +41,7 @@ impl Tier {
         let merged = self.merge_all(&name).and_then(|()| self.place.open_run(&name));
         match merged {
             Ok(run) => {
-                self.disk_peak = self.disk_peak.max(self.disk_use()?.peak + run.bytes()?);
+                self.disk_peak = self.disk_peak.max(self.disk_use().peak + run.bytes());
                 self.at_rest = Some(AtRest { run, live_bytes });
                 self.commit(boundary)
             }

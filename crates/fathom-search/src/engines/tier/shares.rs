@@ -24,8 +24,12 @@ pub struct Shares {
     pub spill_bytes: usize,
     /// Memory for closing a shard.
     pub close_bytes: usize,
-    /// Runs of a shard that stay in memory, as they are on disk.
+    /// Runs of a shard that stay in memory, as they are on disk, and the filter.
     pub run_bytes: usize,
+    /// What must stay free beside the ways through the runs, for writing.
+    pub reserve_bytes: usize,
+    /// Runs are gone through if they have at most so many keys per candidate; else keys are looked up.
+    pub dense_ratio: u64,
     /// Fences of its other runs that stay in memory.
     pub fence_bytes: usize,
     /// Bytes in a block of the layer log.
@@ -42,6 +46,9 @@ pub struct Shares {
 
 /// Budgets below this are for tests and the curious.
 pub const TINY_BYTES: usize = 256 << 10;
+
+/// Going through a key costs about a nanosecond; looking one up that the filter does not deny some hundreds.
+const DENSE_RATIO: u64 = 512;
 
 impl Shares {
     /// Shares of `bytes` for so many threads.
@@ -79,15 +86,17 @@ impl Shares {
             closers,
             filter_bytes: part(400) / shards,
             window_keys: part(130) / (width.words() * 8),
-            table_bytes: part(60) / shards,
-            candidate_keys: (part(60) / (threads * shards) / sorted_key_bytes(width)).max(16),
+            table_bytes: part(50) / shards,
+            candidate_keys: (part(80) / (threads * shards) / sorted_key_bytes(width)).max(16),
             spill_bytes: part(20) / threads,
-            close_bytes: part(90) / closers,
-            run_bytes: part(180) / shards,
+            close_bytes: part(130) / closers,
+            run_bytes: part(540) / shards,
+            reserve_bytes: part(40) / closers,
+            dense_ratio: DENSE_RATIO,
             fence_bytes: part(20) / shards,
             log_block_bytes: (bytes / 256).clamp(512, 32 << 10).next_power_of_two(),
             log_block_keys: 256,
-            fan: fathom_disk::set::tiers::TIER_RUNS,
+            fan: 4,
             runs_max: 64,
             candidate_runs_max: (part(40) / closers / threads / (16 << 10)).clamp(8, 64),
         }
@@ -104,6 +113,8 @@ impl Shares {
             spill_bytes: bytes / 8 / threads,
             close_bytes: bytes / 4,
             run_bytes: 0,
+            reserve_bytes: bytes / 2,
+            dense_ratio: DENSE_RATIO,
             fence_bytes: 0,
             log_block_bytes: (bytes / 128).clamp(64, 512),
             log_block_keys: (bytes / 32 / (width.words() * 8)).clamp(1, 64),
