@@ -25,6 +25,26 @@ pub struct RecentKeys {
     mask: usize,
 }
 
+/// Where keys go that were sifted.
+pub trait Sieve {
+    /// Takes a key, addressed, if it stays. Should not branch on that, which nobody can foresee.
+    fn put(&mut self, addressed: &[u64], stays: bool);
+}
+
+/// Writes every key behind those that stay.
+struct OneByOne<'a> {
+    kept: &'a mut Vec<u64>,
+    at: usize,
+}
+
+impl Sieve for OneByOne<'_> {
+    #[inline(always)]
+    fn put(&mut self, addressed: &[u64], stays: bool) {
+        self.kept[self.at..self.at + addressed.len()].copy_from_slice(addressed);
+        self.at += addressed.len() * usize::from(stays);
+    }
+}
+
 impl RecentKeys {
     /// An empty cache of at most `bytes` bytes, and at least one place.
     pub fn new(addressing: Addressing, bytes: usize, budget: &Budget) -> Result<RecentKeys, BudgetError> {
@@ -41,78 +61,85 @@ impl RecentKeys {
 
     /// Appends to `kept`, addressed, the keys that are not in the cache, and puts them there.
     pub fn keep_others(&mut self, keys: &[u64], kept: &mut Vec<u64>) {
-        let start = kept.len();
-        kept.resize(start + keys.len(), 0);
-        let words = if self.mask == 0 {
-            keep_all(self.addressing, keys, &mut kept[start..])
-        } else {
-            match (self.addressing.words(), self.addressing.is_whole()) {
-                (1, true) => keep_narrow(self.addressing, &mut self.entries, keys, &mut kept[start..]),
-                (2, true) => keep_pairs(self.addressing, &mut self.entries, keys, &mut kept[start..]),
-                _ => self.keep_wide(keys, &mut kept[start..]),
-            }
-        };
-        kept.truncate(start + words);
+        let at = kept.len();
+        kept.resize(at + keys.len(), 0);
+        let mut one_by_one = OneByOne { kept, at };
+        self.sift(keys, &mut one_by_one);
+        let OneByOne { kept, at } = one_by_one;
+        kept.truncate(at);
+    }
+
+    /// Shows every key to the sieve, addressed, and whether it stays: it was not in the cache, and is now.
+    #[inline(always)]
+    pub fn sift(&mut self, keys: &[u64], sieve: &mut impl Sieve) {
+        if self.mask == 0 {
+            return sift_none(self.addressing, keys, sieve);
+        }
+        match (self.addressing.words(), self.addressing.is_whole()) {
+            (1, true) => sift_narrow(self.addressing, &mut self.entries, keys, sieve),
+            (2, true) => sift_pairs(self.addressing, &mut self.entries, keys, sieve),
+            _ => self.sift_wide(keys, sieve),
+        }
     }
 
     /// Any width, and keys that are cut.
-    fn keep_wide(&mut self, keys: &[u64], kept: &mut [u64]) -> usize {
+    fn sift_wide(&mut self, keys: &[u64], sieve: &mut impl Sieve) {
         let words = self.addressing.words();
-        let mut count = 0;
+        let mut addressed = vec![0; words];
         for key in keys.chunks_exact(words) {
-            let out = &mut kept[count..count + words];
-            self.addressing.address(key, out);
-            let scatter = self.addressing.scatter(out);
+            self.addressing.address(key, &mut addressed);
+            let scatter = self.addressing.scatter(&addressed);
             let entry =
                 &mut self.entries[(scatter as usize & self.mask) * self.entry_words..][..self.entry_words];
             let (number, rest) = entry.split_first_mut().expect("an entry has a number");
-            let told_by = if self.addressing.is_whole() { &out[1..] } else { &*out };
-            if *number != scatter || *rest != *told_by {
+            let told_by = if self.addressing.is_whole() { &addressed[1..] } else { &*addressed };
+            let stays = *number != scatter || *rest != *told_by;
+            if stays {
                 *number = scatter;
                 rest.copy_from_slice(told_by);
-                count += words;
             }
+            sieve.put(&addressed, stays);
         }
-        count
     }
 }
 
 /// No cache at all.
-fn keep_all(addressing: Addressing, keys: &[u64], kept: &mut [u64]) -> usize {
+fn sift_none(addressing: Addressing, keys: &[u64], sieve: &mut impl Sieve) {
     let words = addressing.words();
-    for (key, out) in keys.chunks_exact(words).zip(kept.chunks_exact_mut(words)) {
-        addressing.address(key, out);
+    let mut addressed = vec![0; words];
+    for key in keys.chunks_exact(words) {
+        addressing.address(key, &mut addressed);
+        sieve.put(&addressed, true);
     }
-    keys.len()
 }
 
 /// One mixed word is the whole key.
-fn keep_narrow(addressing: Addressing, entries: &mut [u64], keys: &[u64], kept: &mut [u64]) -> usize {
+#[inline(always)]
+fn sift_narrow(addressing: Addressing, entries: &mut [u64], keys: &[u64], sieve: &mut impl Sieve) {
     let mask = entries.len() - 1;
-    let mut count = 0;
     for key in keys {
-        let out = &mut kept[count..count + 1];
-        addressing.address(std::slice::from_ref(key), out);
-        let entry = &mut entries[out[0] as usize & mask];
-        count += usize::from(*entry != out[0]);
-        *entry = out[0];
+        let mut addressed = [0];
+        addressing.address(std::slice::from_ref(key), &mut addressed);
+        let entry = &mut entries[addressed[0] as usize & mask];
+        let stays = *entry != addressed[0];
+        *entry = addressed[0];
+        sieve.put(&addressed, stays);
     }
-    count
 }
 
 /// A mixed word and one of the rest.
-fn keep_pairs(addressing: Addressing, entries: &mut [u64], keys: &[u64], kept: &mut [u64]) -> usize {
+#[inline(always)]
+fn sift_pairs(addressing: Addressing, entries: &mut [u64], keys: &[u64], sieve: &mut impl Sieve) {
     let (entries, _) = entries.as_chunks_mut::<2>();
     let mask = entries.len() - 1;
-    let mut count = 0;
     for key in keys.chunks_exact(2) {
-        let out = &mut kept[count..count + 2];
-        addressing.address(key, out);
-        let entry = &mut entries[out[0] as usize & mask];
-        count += 2 * usize::from((entry[0] ^ out[0]) | (entry[1] ^ out[1]) != 0);
-        *entry = [out[0], out[1]];
+        let mut addressed = [0; 2];
+        addressing.address(key, &mut addressed);
+        let entry = &mut entries[addressed[0] as usize & mask];
+        let stays = (entry[0] ^ addressed[0]) | (entry[1] ^ addressed[1]) != 0;
+        *entry = addressed;
+        sieve.put(&addressed, stays);
     }
-    count
 }
 
 #[cfg(test)]
