@@ -2,8 +2,8 @@
 //!
 //! A key is cut in two; each half is numbered by a dictionary (`leaves.rs`) and the pair of numbers is a narrow key in a
 //! direct table. Halves of real records repeat so much that the dictionaries are small, and a state costs what its pair
-//! costs: 3 to 5 bytes. The numbers' widths start at 16 bits and grow by 4 when a dictionary outgrows them; then the
-//! table of pairs is rebuilt, region by region, which happens at most eight times.
+//! costs: 3 to 5 bytes. The numbers' widths start at 18 bits and grow by 2 when a dictionary outgrows them; then the
+//! table of pairs is rebuilt, which happens at most seven times for each half.
 
 use super::TableFull;
 use super::direct::{DirectTable, Prefix};
@@ -11,8 +11,9 @@ use super::leaves::Leaves;
 use crate::budget::{Budget, BudgetError};
 
 const BATCH: usize = 64;
-const NUMBER_BITS_MIN: u32 = 16;
-const NUMBER_BITS_STEP: u32 = 4;
+/// Few enough for small tables to stay small, and enough for most tables never to be rebuilt.
+const NUMBER_BITS_MIN: u32 = 18;
+const NUMBER_BITS_STEP: u32 = 2;
 
 /// Set of keys stored as pairs of numbered halves.
 #[derive(Debug)]
