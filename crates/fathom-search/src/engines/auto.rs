@@ -195,7 +195,15 @@ impl LayerPolicy for InRam {
         self.table.flush(worker)
     }
 
-    fn close_layer(&mut self, workers: &mut [ram::Worker]) -> Result<ClosedLayer, SearchError> {
+    fn prepare_close(&mut self, workers: &mut [&mut ram::Worker]) -> Result<bool, SearchError> {
+        self.table.prepare_close(workers)
+    }
+
+    fn close_share(&self, worker: &mut ram::Worker) -> Result<(), SearchError> {
+        self.table.close_share(worker)
+    }
+
+    fn close_layer(&mut self, workers: &mut [&mut ram::Worker]) -> Result<ClosedLayer, SearchError> {
         self.table.close_layer(workers)
     }
 

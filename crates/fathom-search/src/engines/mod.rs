@@ -2,6 +2,7 @@
 
 pub mod auto;
 pub mod bitstate;
+mod closing;
 pub mod ddfs;
 pub mod ndfs;
 pub mod positions;

@@ -149,7 +149,15 @@ impl LayerPolicy for PositionTable {
         Ok(())
     }
 
-    fn close_layer(&mut self, _workers: &mut [Candidates]) -> Result<ClosedLayer, SearchError> {
+    fn prepare_close(&mut self, _workers: &mut [&mut Candidates]) -> Result<bool, SearchError> {
+        Ok(false)
+    }
+
+    fn close_share(&self, _worker: &mut Candidates) -> Result<(), SearchError> {
+        Ok(())
+    }
+
+    fn close_layer(&mut self, _workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
         let mut states = 0;
         let mut oldest = OldestDuplicate::None;
         for (number, cursor) in self.cursors.iter().enumerate() {

@@ -8,8 +8,8 @@
 //!
 //! Memory: what [`fathom_disk::table`] says per state, 1 to 2.5 bytes per state for the layers, and the records of one layer while it is made. All of it is charged.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::ScopedJoinHandle;
 
 use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget, ChargedVec};
 use fathom_disk::key::KeyWidth;
@@ -18,10 +18,11 @@ use fathom_disk::table::{DIRECT_BITS_MAX, RECENT_BYTES, RecentKeys, ShardedTable
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use super::routes::{Fullness, Routes, SHARDS_MAX};
+use super::closing::Closing;
+use super::routes::{Fullness, Routes, SHARDS_MAX, Sorting};
 use crate::error::SearchError;
 use crate::layer_loop::{ClosedLayer, LayerPolicy, OldestDuplicate};
-use crate::layers::{BLOCK_KEYS, LayerDecoder, LayerEncoder, Layers, take_piece};
+use crate::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
 
 /// The policy.
 #[derive(Debug)]
@@ -30,12 +31,13 @@ pub struct RamTable {
     budget: Budget,
     /// Records that are dealt with at once.
     batch_records: usize,
-    /// Records that a worker collects for one shard before it locks it; 0 if there is only one.
+    /// Records that a worker collects for one shard before it locks it, and deals with at once; 0 if there is only one shard.
     shard_records: usize,
     layers: Layers,
     /// The next block of the current layer to be handed out.
     cursor: AtomicUsize,
-    /// Layers with fewer new states are sorted and coded by one thread.
+    closing: Closing,
+    /// Layers with fewer new states are coded by one thread.
     shared_close_min: usize,
 }
 
@@ -54,7 +56,8 @@ pub struct Worker {
     /// How many words of them, from the front, are in order.
     sorted: usize,
     encoder: LayerEncoder,
-    encoded: ChargedVec<u8>,
+    /// Blocks of the current layer that are this thread's.
+    stretch: Range<usize>,
     decoder: LayerDecoder,
     /// How many records of the decoded block were handed out.
     served: usize,
@@ -66,9 +69,16 @@ const SHARD_BITS: u32 = SHARDS_MAX.ilog2();
 /// Candidates that are dealt with at once, at most.
 const BATCH_MAX: usize = 512;
 /// Candidates of a shard that pay for its lock.
-const SHARD_BATCH_MAX: usize = 256;
+const SHARD_BATCH_MAX: usize = 128;
 /// From here on threads pay for closing a layer.
-const SHARED_CLOSE_MIN: usize = 1 << 13;
+const SHARED_CLOSE_MIN: usize = 1 << 12;
+/// Ranges that a layer is coded in, for each thread: more than one, so that who is done first helps.
+const RANGES_PER_THREAD: usize = 4;
+
+/// The most blocks that a thread takes at once.
+const STRETCH_MAX: usize = 16;
+/// A thread takes this part of what is left.
+const STRETCHES_LEFT: usize = 16;
 
 impl RamTable {
     /// An empty table for records of that shape.
@@ -82,11 +92,18 @@ impl RamTable {
         let shard_records = if table.shard_count() == 1 {
             0
         } else {
-            (share / (2 * table.shard_count() * record_bytes)).clamp(1, SHARD_BATCH_MAX)
+            (share / Routes::bytes_per_piece(table.shard_count(), width.words())).clamp(1, SHARD_BATCH_MAX)
         };
-        let (budget, cursor) = (budget.clone(), AtomicUsize::new(0));
-        let shared_close_min = SHARED_CLOSE_MIN;
-        Ok(RamTable { table, budget, batch_records, shard_records, layers, cursor, shared_close_min })
+        Ok(RamTable {
+            closing: Closing::new(width.words(), budget),
+            cursor: AtomicUsize::new(0),
+            budget: budget.clone(),
+            shared_close_min: SHARED_CLOSE_MIN,
+            table,
+            batch_records,
+            shard_records,
+            layers,
+        })
     }
 
     /// The closed layers.
@@ -110,6 +127,16 @@ impl RamTable {
         Ok(())
     }
 
+    /// The next blocks of the current layer that nobody has taken: many at first, since neighbours lead to the same states, and few at last, so that
+    /// all threads are done at about the same time.
+    fn take_stretch(&self) -> Range<usize> {
+        let blocks = self.layers.current_blocks();
+        let left = blocks.saturating_sub(self.cursor.load(Ordering::Relaxed));
+        let length = (left / STRETCHES_LEFT).clamp(1, STRETCH_MAX);
+        let begin = self.cursor.fetch_add(length, Ordering::Relaxed);
+        begin.min(blocks)..(begin + length).min(blocks)
+    }
+
     /// Puts a worker's new states in order, if they are not.
     fn sort(&self, worker: &mut Worker) -> Result<(), SearchError> {
         if worker.sorted < worker.fresh.len() {
@@ -119,12 +146,13 @@ impl RamTable {
         Ok(())
     }
 
-    /// Sorts addressed candidates by shard, and inserts where enough of them came together.
-    fn route(&self, worker: &mut Worker, kept: &[u64], words: usize) -> Result<(), SearchError> {
+    /// Sorts candidates by shard, and inserts where enough of them came together.
+    fn route(&self, worker: &mut Worker, candidates: &[u64]) -> Result<(), SearchError> {
         let addressing = self.table.addressing();
-        for key in kept.chunks_exact(words) {
-            let shard = addressing.shard(key);
-            let table = match worker.routes.push(shard, key) {
+        let Worker { recent, routes, .. } = worker;
+        recent.sift(candidates, &mut Sorting(addressing, routes));
+        for shard in 0..self.table.shard_count() {
+            let table = match worker.routes.fullness(shard) {
                 Fullness::Room => continue,
                 Fullness::Enough => self.table.try_lock(shard),
                 Fullness::Full => Some(self.table.lock(shard)),
@@ -193,7 +221,7 @@ impl LayerPolicy for RamTable {
             fresh: ChargedVec::with_capacity(budget, "next layer", 0)?,
             sorted: 0,
             encoder: LayerEncoder::new(budget, width)?,
-            encoded: ChargedVec::with_capacity(budget, "next layer", 0)?,
+            stretch: 0..0,
             decoder: LayerDecoder::new(budget, width)?,
             served: 0,
         })
@@ -201,17 +229,15 @@ impl LayerPolicy for RamTable {
 
     fn offer(&self, worker: &mut Worker, candidates: Records<'_>) -> Result<(), SearchError> {
         let words = candidates.words_per_record();
-        for part in candidates.words().chunks(self.batch_records * words) {
-            let mut kept = std::mem::take(&mut worker.kept);
+        if self.shard_records > 0 {
+            let mut pieces = candidates.words().chunks(self.shard_records * words);
+            return pieces.try_for_each(|piece| self.route(worker, piece));
+        }
+        let Worker { recent, kept, new, fresh, .. } = worker;
+        for piece in candidates.words().chunks(self.batch_records * words) {
             kept.clear();
-            worker.recent.keep_others(part, &mut kept);
-            let done = if self.shard_records == 0 {
-                insert(&mut self.table.lock(0), &kept, &mut worker.new, &mut worker.fresh)
-            } else {
-                self.route(worker, &kept, words)
-            };
-            worker.kept = kept;
-            done?;
+            recent.keep_others(piece, kept);
+            insert(&mut self.table.lock(0), kept, new, fresh)?;
         }
         Ok(())
     }
@@ -233,17 +259,29 @@ impl LayerPolicy for RamTable {
         self.sort(worker)
     }
 
-    fn close_layer(&mut self, workers: &mut [Worker]) -> Result<ClosedLayer, SearchError> {
+    fn prepare_close(&mut self, workers: &mut [&mut Worker]) -> Result<bool, SearchError> {
         let words = self.layers.width().words();
         let states = workers.iter().map(|worker| worker.fresh.len() / words).sum::<usize>();
-        workers.iter_mut().try_for_each(|worker| self.sort(worker))?;
-        let parts = if states < self.shared_close_min { 1 } else { workers.len() };
-        close(&self.budget, words, workers, parts)?;
-        self.layers.push(workers.iter().map(|worker| &*worker.encoded))?;
-        for worker in workers {
-            worker.encoded.clear();
+        let together = workers.len() > 1 && states >= self.shared_close_min;
+        let ranges = if together { workers.len() * RANGES_PER_THREAD } else { 1 };
+        self.closing.begin(workers.iter_mut().map(|worker| &mut worker.fresh), ranges)?;
+        Ok(together)
+    }
+
+    fn close_share(&self, worker: &mut Worker) -> Result<(), SearchError> {
+        self.closing.encode_ranges(&mut worker.encoder, &mut worker.kept)
+    }
+
+    fn close_layer(&mut self, workers: &mut [&mut Worker]) -> Result<ClosedLayer, SearchError> {
+        let words = self.layers.width().words();
+        self.closing.take_parts(|parts| self.layers.push(parts))?;
+        let mut states = 0;
+        for (worker, found) in workers.iter_mut().zip(self.closing.found()) {
+            std::mem::swap(&mut worker.fresh, found);
+            states += worker.fresh.len() / words;
             worker.fresh.clear();
             worker.sorted = 0;
+            worker.stretch = 0..0;
             worker.served = usize::MAX;
         }
         self.cursor.store(0, Ordering::Relaxed);
@@ -258,10 +296,10 @@ impl LayerPolicy for RamTable {
     ) -> Result<(), SearchError> {
         batch.clear();
         if worker.served >= worker.decoder.records().len() {
-            let block = self.cursor.fetch_add(1, Ordering::Relaxed);
-            if block >= self.layers.current_blocks() {
-                return Ok(());
+            if worker.stretch.is_empty() {
+                worker.stretch = self.take_stretch();
             }
+            let Some(block) = worker.stretch.next() else { return Ok(()) };
             self.layers.decode_current(block, &mut worker.decoder);
             worker.served = 0;
         }
@@ -274,89 +312,4 @@ impl LayerPolicy for RamTable {
         self.layers.visit(layer as usize, &mut decoder, visit);
         Ok(true)
     }
-}
-
-/// Codes a layer in so many parts, each a range of the merged keys of all workers and made by a thread.
-fn close(budget: &Budget, words: usize, workers: &mut [Worker], parts: usize) -> Result<(), SearchError> {
-    let bounds = bounds(words, workers, parts);
-    let sorted: Vec<ChargedVec<u64>> = workers
-        .iter_mut()
-        .map(|worker| {
-            Ok(std::mem::replace(&mut worker.fresh, ChargedVec::with_capacity(budget, "next layer", 0)?))
-        })
-        .collect::<Result<_, SearchError>>()?;
-    let ranges = |part: usize| -> Vec<&[u64]> {
-        let ranges = sorted.iter().zip(&bounds).map(|(keys, bounds)| &keys[bounds[part]..bounds[part + 1]]);
-        ranges.filter(|range| !range.is_empty()).collect()
-    };
-    let (own, others) = workers.split_first_mut().expect("there is at least one worker");
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = others
-            .iter_mut()
-            .zip(1..parts)
-            .map(|(worker, part)| {
-                let ranges = ranges(part);
-                scope.spawn(move || merge_and_encode(words, ranges, worker))
-            })
-            .collect();
-        let done = merge_and_encode(words, ranges(0), own);
-        let join = |thread: ScopedJoinHandle<'_, Result<(), SearchError>>| {
-            thread.join().expect("a thread that closes a layer does not panic")
-        };
-        threads.into_iter().map(join).fold(done, Result::and)
-    })?;
-    for (worker, mut keys) in workers.iter_mut().zip(sorted) {
-        keys.clear();
-        worker.fresh = keys;
-    }
-    Ok(())
-}
-
-/// For each worker's sorted keys: where each of so many ranges of about equal size begins, in words. The ranges are cut at keys of the largest worker.
-fn bounds(words: usize, workers: &[Worker], parts: usize) -> Vec<Vec<usize>> {
-    let largest =
-        workers.iter().map(|worker| &*worker.fresh).max_by_key(|keys| keys.len()).expect("there are workers");
-    let count = largest.len() / words;
-    let cuts: Vec<&[u64]> =
-        (1..parts).map(|part| &largest[count * part / parts * words..][..words]).collect();
-    let position = |keys: &[u64], cut: &[u64]| {
-        let (mut low, mut high) = (0, keys.len() / words);
-        while low < high {
-            let middle = (low + high) / 2;
-            if keys[middle * words..][..words] < *cut { low = middle + 1 } else { high = middle }
-        }
-        low * words
-    };
-    workers
-        .iter()
-        .map(|worker| {
-            let inner = cuts.iter().map(|cut| position(&worker.fresh, cut));
-            std::iter::once(0).chain(inner).chain([worker.fresh.len()]).collect()
-        })
-        .collect()
-}
-
-/// Merges sorted, disjoint ranges, none of them empty, and codes them, a block at a time.
-fn merge_and_encode(words: usize, mut ranges: Vec<&[u64]>, worker: &mut Worker) -> Result<(), SearchError> {
-    let Worker { encoder, encoded, kept: block, .. } = worker;
-    let block_words = block.capacity().min(BLOCK_KEYS * words) / words * words;
-    block.clear();
-    if let [only] = &*ranges {
-        return Ok(encoder.encode(only, encoded)?);
-    }
-    while !ranges.is_empty() {
-        let least =
-            (0..ranges.len()).min_by_key(|range| &ranges[*range][..words]).expect("some range is not empty");
-        let (key, rest) = ranges[least].split_at(words);
-        block.extend_from_slice(key);
-        ranges[least] = rest;
-        if rest.is_empty() {
-            ranges.swap_remove(least);
-        }
-        if block.len() == block_words || ranges.is_empty() {
-            encoder.encode(block, encoded)?;
-            block.clear();
-        }
-    }
-    Ok(())
 }

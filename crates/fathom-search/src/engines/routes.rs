@@ -5,14 +5,15 @@
 //! are not put to sleep and woken for a lock that is held for some microseconds.
 
 use fathom_disk::budget::{Budget, BudgetError, Charge};
+use fathom_disk::table::{Addressing, Sieve};
 
 /// Candidates by shard, addressed.
 #[derive(Debug)]
 pub(super) struct Routes {
     words: usize,
-    /// Candidates that pay for a lock.
-    enough: usize,
-    /// Shard after shard, room for twice as many each.
+    /// Candidates that pay for a lock, and as many as come between two looks at what has come together.
+    piece: usize,
+    /// Shard after shard, room for [`ROOM_PIECES`] pieces each.
     keys: Vec<u64>,
     /// Candidates in each. Inline, so that no other thread's memory lies on the same cache line.
     counts: [u32; SHARDS_MAX],
@@ -21,6 +22,8 @@ pub(super) struct Routes {
 
 /// The most shards.
 pub(super) const SHARDS_MAX: usize = 16;
+/// Pieces that a shard has room for.
+const ROOM_PIECES: usize = 4;
 
 /// What a shard's candidates ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,54 +32,74 @@ pub(super) enum Fullness {
     Room,
     /// To be inserted if that is possible at once.
     Enough,
-    /// To be inserted before the next one comes.
+    /// To be inserted before the next piece comes.
     Full,
 }
 
 impl Routes {
-    /// Room for twice `enough` candidates of `words` words in each of `shards` shards.
+    /// Bytes of candidates of `words` words in `shards` shards, for each candidate in a piece.
+    pub(super) fn bytes_per_piece(shards: usize, words: usize) -> usize {
+        ROOM_PIECES * shards * words * 8
+    }
+
+    /// Room for candidates of `words` words in each of `shards` shards that come in pieces of up to `piece`.
     pub(super) fn new(
         budget: &Budget,
         shards: usize,
         words: usize,
-        enough: usize,
+        piece: usize,
     ) -> Result<Routes, BudgetError> {
         assert!(shards <= SHARDS_MAX, "no more shards than there are counts");
-        let room = 2 * shards * enough * words;
-        let _charge = budget.charge("candidates", room * 8)?;
-        Ok(Routes { words, enough, keys: vec![0; room], counts: [0; SHARDS_MAX], _charge })
+        let bytes = piece * Routes::bytes_per_piece(shards, words);
+        let _charge = budget.charge("candidates", bytes)?;
+        Ok(Routes { words, piece, keys: vec![0; bytes / 8], counts: [0; SHARDS_MAX], _charge })
     }
 
-    /// Adds a candidate to a shard that is not full.
+    /// Writes a candidate behind those of its shard, where it stays only if it is to.
     #[inline(always)]
-    pub(super) fn push(&mut self, shard: usize, key: &[u64]) -> Fullness {
-        let count = self.counts[shard] as usize;
-        let at = (2 * shard * self.enough + count) * self.words;
+    pub(super) fn put(&mut self, shard: usize, key: &[u64], stays: bool) {
+        let count = &mut self.counts[shard];
+        let at = (ROOM_PIECES * shard * self.piece + *count as usize) * self.words;
         match key {
             [only] => self.keys[at] = *only,
             _ => self.keys[at..at + self.words].copy_from_slice(key),
         }
-        self.counts[shard] += 1;
-        if count + 1 < self.enough { Fullness::Room } else { self.fullness(count + 1) }
+        *count += u32::from(stays);
     }
 
     /// The candidates of a shard.
     pub(super) fn of(&self, shard: usize) -> &[u64] {
-        &self.keys[2 * shard * self.enough * self.words..][..self.counts[shard] as usize * self.words]
+        let begin = ROOM_PIECES * shard * self.piece * self.words;
+        &self.keys[begin..][..self.counts[shard] as usize * self.words]
     }
 
+    /// Forgets the candidates of a shard.
     pub(super) fn clear(&mut self, shard: usize) {
         self.counts[shard] = 0;
     }
 
-    fn fullness(&self, count: usize) -> Fullness {
-        if count == 2 * self.enough {
-            Fullness::Full
-        } else if (count - self.enough).is_multiple_of(self.enough.div_ceil(4)) {
+    /// What the candidates of a shard ask for, between two pieces.
+    #[inline(always)]
+    pub(super) fn fullness(&self, shard: usize) -> Fullness {
+        let count = self.counts[shard] as usize;
+        if count < self.piece {
+            Fullness::Room
+        } else if count < (ROOM_PIECES - 1) * self.piece {
             Fullness::Enough
         } else {
-            Fullness::Room
+            Fullness::Full
         }
+    }
+}
+
+/// Routes of keys addressed in this way, as what recent candidates are sifted into.
+pub(super) struct Sorting<'a>(pub(super) Addressing, pub(super) &'a mut Routes);
+
+impl Sieve for Sorting<'_> {
+    #[inline(always)]
+    fn put(&mut self, addressed: &[u64], stays: bool) {
+        let Sorting(addressing, routes) = self;
+        routes.put(addressing.shard(addressed), addressed, stays);
     }
 }
 
@@ -85,30 +108,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_pushed_is_there_until_it_is_cleared() {
-        for (shards, words, enough) in [(1, 1, 1), (2, 1, 3), (16, 2, 8), (5, 4, 64)] {
-            let budget = Budget::unlimited();
-            let mut routes = Routes::new(&budget, shards, words, enough).unwrap();
-            for round in 0..3 {
-                for shard in 0..shards {
-                    let mut pushed = Vec::new();
-                    let mut asked = Vec::new();
-                    for number in 0..2 * enough {
-                        let key: Vec<u64> =
-                            (0..words).map(|word| (round * 1000 + number * 8 + word) as u64).collect();
-                        asked.push(routes.push(shard, &key));
-                        pushed.extend(key);
-                        assert_eq!(routes.of(shard), pushed);
+    fn what_stayed_is_there_until_it_is_cleared() {
+        let mut seed = 9u64;
+        for (shards, words, piece) in [(1, 1, 1), (2, 1, 3), (16, 2, 8), (5, 4, 64)] {
+            let mut routes = Routes::new(&Budget::unlimited(), shards, words, piece).unwrap();
+            let mut expected = vec![Vec::new(); shards];
+            let mut number = 0u64;
+            for _ in 0..50 {
+                for _ in 0..piece {
+                    seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    let (shard, stays) = ((seed >> 40) as usize % shards, seed >> 63 == 0);
+                    let key: Vec<u64> = (0..words as u64).map(|word| number * 8 + word).collect();
+                    number += 1;
+                    routes.put(shard, &key, stays);
+                    if stays {
+                        expected[shard].extend(key);
                     }
-                    let enough_at = asked.iter().position(|fullness| *fullness != Fullness::Room);
-                    assert_eq!(enough_at, Some(enough - 1));
-                    assert_eq!(
-                        asked.iter().position(|fullness| *fullness == Fullness::Full),
-                        Some(2 * enough - 1)
-                    );
                 }
-                (0..shards).for_each(|shard| routes.clear(shard));
-                (0..shards).for_each(|shard| assert!(routes.of(shard).is_empty()));
+                for (shard, expected) in expected.iter_mut().enumerate() {
+                    assert_eq!(routes.of(shard), *expected);
+                    let fullness = routes.fullness(shard);
+                    assert_eq!(fullness == Fullness::Room, expected.len() < piece * words);
+                    assert_eq!(
+                        fullness == Fullness::Full,
+                        expected.len() + piece * words > ROOM_PIECES * piece * words - 1
+                    );
+                    if fullness == Fullness::Full {
+                        routes.clear(shard);
+                        expected.clear();
+                    }
+                }
             }
         }
     }

@@ -150,7 +150,15 @@ impl LayerPolicy for SternDill {
         Ok(())
     }
 
-    fn close_layer(&mut self, _workers: &mut [()]) -> Result<ClosedLayer, SearchError> {
+    fn prepare_close(&mut self, _workers: &mut [&mut ()]) -> Result<bool, SearchError> {
+        Ok(false)
+    }
+
+    fn close_share(&self, _worker: &mut ()) -> Result<(), SearchError> {
+        Ok(())
+    }
+
+    fn close_layer(&mut self, _workers: &mut [&mut ()]) -> Result<ClosedLayer, SearchError> {
         let state = &mut *self.state();
         self.check(state)?;
         let states = std::mem::take(&mut state.states);

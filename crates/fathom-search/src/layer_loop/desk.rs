@@ -1,6 +1,5 @@
 //! How does one thread expand its share of a layer?
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -35,7 +34,6 @@ pub(super) struct LayerShare {
     pub(super) expanded: AtomicU64,
     pub(super) transitions: AtomicU64,
     pub(super) stopped: AtomicBool,
-    pub(super) failure: Mutex<Option<SearchError>>,
 }
 
 /// What does not change from layer to layer.
@@ -64,14 +62,6 @@ impl Desk {
         let steps = Steps::new(shape, columns, capacity);
         let batch = RecordBuffer::with_capacity(shape.words(), batch_records);
         Ok(Desk { batch, batch_records, steps, charge, tally: Tally::new(system, settings) })
-    }
-}
-
-impl LayerShare {
-    /// Ends the work of all threads with an error.
-    pub(super) fn fail(&self, error: SearchError) {
-        self.stopped.store(true, Ordering::Relaxed);
-        self.failure.lock().expect("no thread panics while it reports").get_or_insert(error);
     }
 }
 

@@ -18,7 +18,7 @@ use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use super::{DiskUse, Options};
 use crate::error::SearchError;
-use crate::layer_loop::{LayerPolicy, Moment};
+use crate::layer_loop::{LayerPolicy, Moment, close_alone};
 use crate::layers::Layers;
 
 /// The layers of a search, on disk, and nothing else of it.
@@ -129,15 +129,15 @@ impl Journal {
     /// Makes the layers those of a policy that has none yet.
     pub(in crate::engines) fn restore<P: LayerPolicy>(&self, policy: &mut P) -> Result<(), SearchError> {
         let StoredLayers { store, place, .. } = &self.stored;
-        let mut workers = [policy.worker()?];
+        let mut worker = policy.worker()?;
         let mut cursor = LayerCursor::new(store, place.width, &place.budget)?;
         for layer in 0..store.layer_count() {
             cursor.open(store, layer)?;
             while let Some(records) = cursor.next_keys(store)? {
-                policy.offer(&mut workers[0], records)?;
+                policy.offer(&mut worker, records)?;
             }
-            policy.flush(&mut workers[0])?;
-            policy.close_layer(&mut workers)?;
+            policy.flush(&mut worker)?;
+            close_alone(policy, &mut worker)?;
         }
         Ok(())
     }

@@ -219,7 +219,7 @@ impl Tier {
     }
 
     /// Closes one shard after another.
-    fn close_alone(&self, workers: &mut [Candidates], tools: &mut Tools) -> Result<u64, SearchError> {
+    fn close_alone(&self, workers: &mut [&mut Candidates], tools: &mut Tools) -> Result<u64, SearchError> {
         let mut states = 0;
         for (number, mut collected) in by_shard(workers, self.shares.shards).into_iter().enumerate() {
             states += self.close_shard(number, &mut collected, tools)?;
@@ -228,7 +228,11 @@ impl Tier {
     }
 
     /// Closes shards on as many threads as there are tools.
-    fn close_together(&self, workers: &mut [Candidates], tools: &mut [Tools]) -> Result<u64, SearchError> {
+    fn close_together(
+        &self,
+        workers: &mut [&mut Candidates],
+        tools: &mut [Tools],
+    ) -> Result<u64, SearchError> {
         let work: Vec<Mutex<Vec<&mut Collected>>> =
             by_shard(workers, self.shares.shards).into_iter().map(Mutex::new).collect();
         let next = AtomicUsize::new(0);
@@ -336,13 +340,22 @@ impl LayerPolicy for Tier {
         Ok(())
     }
 
-    fn close_layer(&mut self, workers: &mut [Candidates]) -> Result<ClosedLayer, SearchError> {
+    fn prepare_close(&mut self, _workers: &mut [&mut Candidates]) -> Result<bool, SearchError> {
+        Ok(false)
+    }
+
+    fn close_share(&self, _worker: &mut Candidates) -> Result<(), SearchError> {
+        Ok(())
+    }
+
+    fn close_layer(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
         let mut tools = std::mem::take(&mut self.tools);
         while tools.len() < self.shares.closers {
             tools.push(Tools::new(&self.place, &self.shares)?);
         }
-        let spilled: u64 = workers.iter_mut().flat_map(Candidates::shards).map(|part| part.spilled).sum();
-        let small = workers.iter_mut().flat_map(Candidates::shards).all(|part| self.is_small(&[part]));
+        let spilled: u64 =
+            workers.iter_mut().flat_map(|worker| worker.shards()).map(|part| part.spilled).sum();
+        let small = workers.iter_mut().flat_map(|worker| worker.shards()).all(|part| self.is_small(&[part]));
         let states = if small || tools.len() == 1 {
             self.close_alone(workers, &mut tools[0])?
         } else {
@@ -395,7 +408,7 @@ impl LayerPolicy for Tier {
 }
 
 /// What all threads have collected, shard by shard.
-fn by_shard(workers: &mut [Candidates], shards: usize) -> Vec<Vec<&mut Collected>> {
+fn by_shard<'a>(workers: &'a mut [&mut Candidates], shards: usize) -> Vec<Vec<&'a mut Collected>> {
     let mut collected: Vec<Vec<&mut Collected>> = (0..shards).map(|_| Vec::new()).collect();
     for worker in workers {
         for (parts, part) in collected.iter_mut().zip(worker.shards()) {
