@@ -8,7 +8,8 @@ use anyhow::{Context, anyhow};
 use fathom_disk::budget::Budget;
 use fathom_exec::interpreter::Interpreter;
 use fathom_exec::jit::Compiled;
-use fathom_lang::dve::{DveOptions, compile};
+use fathom_lang::dve::{self, DveOptions};
+use fathom_lang::murphi::{self, MurphiOptions};
 use fathom_lang::source::SourceText;
 use fathom_model::expression::Overflow;
 use fathom_model::program::{Composition, Program};
@@ -67,7 +68,7 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     let entries: Vec<_> = std::fs::read_dir(path)?.collect::<Result<_, _>>()?;
     let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "dve"));
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "dve") || is_murphi(path));
     files.sort();
     Ok(files)
 }
@@ -92,10 +93,14 @@ pub(crate) fn gcc_is_there() -> bool {
     Command::new("gcc").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// Compares one model, once more with values that wrap around if some step faults; true if something differs.
+fn is_murphi(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "m")
+}
+
+/// Compares one model, once more with values that wrap around if some step faults and the language has that; true if something differs.
 pub(crate) fn compare(path: &Path, states_max: u64, gcc: bool) -> anyhow::Result<bool> {
     let (wrong, faults) = compare_with(path, Overflow::Fault, states_max, gcc)?;
-    let wrapped = faults > 0 && compare_with(path, Overflow::Wrap, states_max, gcc)?.0;
+    let wrapped = faults > 0 && !is_murphi(path) && compare_with(path, Overflow::Wrap, states_max, gcc)?.0;
     Ok(wrong || wrapped)
 }
 
@@ -138,9 +143,12 @@ fn compare_with(path: &Path, overflow: Overflow, states_max: u64, gcc: bool) -> 
 fn read(path: &Path, overflow: Overflow) -> anyhow::Result<Program> {
     let source = SourceText::from_bytes(path.display().to_string(), std::fs::read(path)?)
         .map_err(|problems| anyhow!("{} problems in the text", problems.error_count()))?;
-    let compiled = compile(&source, &DveOptions { overflow, ..DveOptions::default() })
-        .map_err(|problems| anyhow!("{}", problems.render(&source, false)))?;
-    Ok(compiled.program)
+    let program = if is_murphi(path) {
+        murphi::compile(&source, &MurphiOptions::default()).map(|model| model.program)
+    } else {
+        dve::compile(&source, &DveOptions { overflow, ..DveOptions::default() }).map(|model| model.program)
+    };
+    program.map_err(|problems| anyhow!("{}", problems.render(&source, false)))
 }
 
 /// Stops a search that has seen too many states.

@@ -321,7 +321,7 @@ pub enum LayerEngine {
 #[derive(Debug)]
 pub enum Kept {
     /// By `ram`.
-    Ram(RamTable),
+    Ram(Box<RamTable>),
     /// By `positions`.
     Positions(PositionTable),
     /// By `auto` and `tier`.
@@ -380,7 +380,7 @@ impl LayerEngine {
             LayerEngine::Ram => {
                 let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
                 let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
-                (Kept::Ram(table), outcome)
+                (Kept::Ram(Box::new(table)), outcome)
             }
             LayerEngine::Positions => {
                 let mut table = PositionTable::new(system.shape(), budget, settings.threads)?;
@@ -533,7 +533,7 @@ impl Kept {
         record: &[u64],
     ) -> Result<RunPath, SearchError> {
         let path = match self {
-            Kept::Ram(table) => trace::path_to(system, table, budget, layer, record)?,
+            Kept::Ram(table) => trace::path_to(system, &**table, budget, layer, record)?,
             Kept::Positions(table) => trace::path_to(system, table, budget, layer, record)?,
             Kept::OnDisk(kept) => kept.path_to(system, budget, layer, record)?,
             Kept::SternDill(policy, _) => trace::path_to(system, &**policy, budget, layer, record)?,
