@@ -101,7 +101,7 @@ impl Layout {
             components: components.collect(),
             labels: program.labels.iter().map(|label| label.name.clone()).collect(),
             action_count: program.action_count().expect("a verified program numbers its actions in 32 bits"),
-            processes: program.processes.iter().map(|process| process.name.clone()).collect(),
+            processes: program.agents(),
             mark_count: 0,
         }
     }

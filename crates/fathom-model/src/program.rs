@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use crate::expression::{Domain, Expression, FaultKind, Overflow};
 use crate::span::Span;
+use crate::steps::ProcessSet;
 
 /// The most labels a program may have: a word of bits, less one that says that evaluation faulted.
 pub const LABELS_MAX: usize = 63;
@@ -66,6 +67,8 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// The processes; none for rule-based models.
     pub processes: Vec<Process>,
+    /// The names of the rules that actions come from; none for models of processes.
+    pub rules: Vec<String>,
     /// The commands.
     pub actions: Vec<Action>,
     /// How the initial states come about: each start runs from the variables' initial values. No start, no state.
@@ -164,6 +167,8 @@ pub struct Location {
 pub struct Action {
     /// What the command is called, if the language names it (a Murphi rule).
     pub name: Option<String>,
+    /// The rule it is an instance of, by its place in [`Program::rules`]. It has no movers then.
+    pub rule: Option<u32>,
     /// Which processes move, the one that owns the action first (sender before receiver).
     pub movers: Vec<Mover>,
     /// What is tested and done.
@@ -413,6 +418,24 @@ impl Program {
     /// The process of that number.
     pub fn process(&self, id: ProcessId) -> &Process {
         &self.processes[id.index()]
+    }
+
+    /// What steps are told apart by where fairness is concerned: the processes, or the rules of a model without processes.
+    pub fn agents(&self) -> Vec<String> {
+        match self.processes.is_empty() {
+            true => self.rules.clone(),
+            false => self.processes.iter().map(|process| process.name.clone()).collect(),
+        }
+    }
+
+    /// The [agents](Program::agents) that an action moves.
+    pub fn movers_of(&self, action: &Action) -> ProcessSet {
+        let mut movers = ProcessSet::default();
+        action.movers.iter().for_each(|mover| movers.insert(mover.process.0));
+        if self.processes.is_empty() {
+            action.rule.iter().for_each(|rule| movers.insert(*rule));
+        }
+        movers
     }
 
     /// Whether all movers of the action start from committed locations.

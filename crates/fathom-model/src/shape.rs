@@ -14,7 +14,7 @@ pub struct Shape {
     pub labels: Vec<String>,
     /// Steps name actions below this number.
     pub action_count: u32,
-    /// The names of the processes.
+    /// The names of the processes; of a model without processes, those of its rules.
     pub processes: Vec<String>,
     /// How many acceptance sets the marks of a step may name.
     pub mark_count: u32,

@@ -118,6 +118,11 @@ impl Verifier<'_> {
             let first = action.movers.iter().position(|other| other.process == mover.process);
             self.require(first == Some(position), || format!("{place}: a process moves twice"));
         }
+        let is_rule =
+            action.rule.is_some_and(|rule| (rule as usize) < program.rules.len() && action.movers.is_empty());
+        self.require(action.rule.is_none() || is_rule, || {
+            format!("{place}: no such rule, or a rule that moves processes")
+        });
         let moves = self.command(&place, &action.command, &action.arguments);
         let matches = moves.len() == action.movers.len()
             && action.movers.iter().all(|mover| moves.contains(&(mover.process, mover.to)));
@@ -391,6 +396,7 @@ mod tests {
             }],
             actions: vec![Action {
                 name: None,
+                rule: None,
                 movers: vec![Mover { process, from: 0, to: 1, span }],
                 command: Command::new(
                     Some(Expression::read(VariableId(1), span)),
@@ -456,6 +462,7 @@ mod tests {
             ],
             actions: vec![Action {
                 name: None,
+                rule: None,
                 movers: Vec::new(),
                 command,
                 arguments: vec![2],

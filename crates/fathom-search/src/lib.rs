@@ -23,6 +23,7 @@
 //! | [`watch`] | what is looked for in every state, and what was found? |
 //! | [`trace`] | how does a run lead to a state? |
 //! | [`replay`] | is a path really a run, and does it show what it claims? |
+//! | [`unfold`] | which run stands behind one in which states that are alike are one? |
 //! | [`constrained`] | what is left of a system if only some states count? |
 //! | [`audit`] | is the closed set of a finished run really closed, and does it show what the run said? |
 //! | [`error`] | what can go wrong with the machine? |
@@ -43,4 +44,5 @@ mod layers;
 mod path_stack;
 pub mod replay;
 pub mod trace;
+pub mod unfold;
 pub mod watch;

@@ -20,7 +20,7 @@ use fathom_model::program::{Label, Program, VariableId};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Labels, Steps};
-use fathom_model::symmetry::Symmetry;
+use fathom_model::symmetry::{Symmetric, Symmetry};
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::values::PossibleValues;
 use fathom_search::engines::auto;
@@ -46,6 +46,8 @@ pub struct ModelOptions {
     pub constants: Vec<(String, i64)>,
     /// What happens to values that do not fit their type.
     pub overflow: Overflow,
+    /// Whether states that are alike are one, where the language has values that are.
+    pub symmetry: bool,
 }
 
 /// A language that models are written in.
@@ -72,6 +74,8 @@ pub struct Model {
     symbols: Symbols,
     warnings: Diagnostics,
     values: PossibleValues,
+    /// Whether states that are alike are one.
+    symmetric: bool,
 }
 
 /// A model could not be read.
@@ -152,8 +156,8 @@ impl Model {
                     .map(|model| (model.program, Symbols::Dve(model.symbols), model.warnings))
             }
             Language::Murphi => {
-                let options =
-                    MurphiOptions { constants: options.constants.clone(), ..MurphiOptions::default() };
+                let (constants, symmetry) = (options.constants.clone(), options.symmetry);
+                let options = MurphiOptions { constants, symmetry, ..MurphiOptions::default() };
                 murphi::compile(&source, &options).map(|model| {
                     (model.program, Symbols::Murphi(Box::new(model.symbols), model.symmetry), model.warnings)
                 })
@@ -161,7 +165,18 @@ impl Model {
         };
         match understood {
             Ok((program, symbols, warnings)) => {
-                Ok(Model { source, values: PossibleValues::of(&program), program, symbols, warnings })
+                let symmetric = match &symbols {
+                    Symbols::Dve(_) => false,
+                    Symbols::Murphi(_, symmetry) => options.symmetry && !symmetry.is_trivial(),
+                };
+                Ok(Model {
+                    source,
+                    values: PossibleValues::of(&program),
+                    program,
+                    symbols,
+                    warnings,
+                    symmetric,
+                })
             }
             Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
         }
@@ -213,6 +228,32 @@ impl Model {
         }
     }
 
+    /// Whether states that are alike are one.
+    pub fn is_symmetric(&self) -> bool {
+        self.symmetric
+    }
+
+    /// The scalarsets whose values are told apart though states that are alike are to be one: the model, or what is known of its variables, tells
+    /// them apart.
+    pub fn told_apart(&self) -> Vec<String> {
+        let (Some(quotient), Some(symmetry)) = (self.quotient(Vec::new()), self.symmetry()) else {
+            return Vec::new();
+        };
+        let name = |number: &u32| symmetry.scalarsets[*number as usize].name.clone();
+        quotient
+            .orbits()
+            .frozen()
+            .iter()
+            .map(|number| name(number).unwrap_or("without a name".into()))
+            .collect()
+    }
+
+    /// The reference system with states that are alike as one, if they are to be: what paths of a search are unfolded with.
+    pub(crate) fn quotient(&self, labels: Vec<Label>) -> Option<Symmetric<Interpreter>> {
+        let symmetry = self.symmetry().filter(|_| self.symmetric)?;
+        Some(Symmetric::new(self.interpreter(labels), symmetry))
+    }
+
     /// The text it came from.
     pub fn source(&self) -> &SourceText {
         &self.source
@@ -239,8 +280,16 @@ impl Model {
     }
 
     /// The system of the model that searches expand, with these labels in place of its own: compiled if that is wanted and this machine
-    /// can, else the reference system. Both have the same records and take the same steps.
+    /// can, else the reference system. Both have the same records and take the same steps. States that are alike are one if they are to be.
     pub fn system(&self, labels: Vec<Label>, jit: bool) -> System {
+        let system = self.plain_system(labels, jit);
+        match self.symmetry().filter(|_| self.symmetric) {
+            Some(symmetry) => System::Symmetric(Box::new(Symmetric::new(system, symmetry))),
+            None => system,
+        }
+    }
+
+    fn plain_system(&self, labels: Vec<Label>, jit: bool) -> System {
         if jit {
             let program = Program { labels: labels.clone(), ..self.program.clone() };
             if let Ok(compiled) = Compiled::new(program, &self.values) {
@@ -251,13 +300,15 @@ impl Model {
     }
 }
 
-/// A model's system, in one of two forms that differ in speed alone.
+/// A model's system: in one of two forms that differ in speed alone, or with states that are alike as one.
 #[derive(Debug)]
 pub enum System {
     /// Machine code.
     Compiled(Compiled),
     /// The reference.
     Interpreted(Interpreter),
+    /// One of the others, with states that are alike as one.
+    Symmetric(Box<Symmetric<System>>),
 }
 
 impl System {
@@ -265,6 +316,24 @@ impl System {
         match self {
             System::Compiled(system) => system,
             System::Interpreted(system) => system,
+            System::Symmetric(system) => &**system,
+        }
+    }
+
+    /// With a label that says which states do not stutter though they seem to, if states that are alike are one; `end` is a label that is
+    /// true in valid ends.
+    pub(crate) fn excusing(self, end: Option<usize>) -> System {
+        match self {
+            System::Symmetric(system) => System::Symmetric(Box::new(system.excusing(end))),
+            plain => plain,
+        }
+    }
+
+    /// The label that [`System::excusing`] added.
+    pub(crate) fn excuse(&self) -> Option<usize> {
+        match self {
+            System::Symmetric(system) => system.excuse(),
+            System::Compiled(_) | System::Interpreted(_) => None,
         }
     }
 }

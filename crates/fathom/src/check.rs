@@ -13,6 +13,7 @@ use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{Ending, Settings, Tuning};
 use fathom_search::replay::{self, Claim};
 use fathom_search::trace::Path;
+use fathom_search::unfold::{unfold_fault, unfold_path};
 use fathom_search::watch::{Condition, Finding};
 
 use crate::assemble::{self, Kept, LayerEngine, Model, Searched, System};
@@ -193,6 +194,10 @@ pub fn check(
     Ok(Checked { answers, exploration })
 }
 
+/// Why a path in which states that are alike are one may have no run behind it.
+pub(crate) const NO_RUN: &str = "with --symmetry on no run stands behind it: the model tells values of a scalarset apart, perhaps by the order of a loop; \
+     --symmetry off checks it as it is";
+
 /// Room for steps that is put aside for rebuilding paths.
 const PATH_STEPS: usize = 2048;
 
@@ -213,20 +218,25 @@ pub(crate) struct CheckedSystem {
 
 impl CheckedSystem {
     pub(crate) fn new(model: &Model, plan: &Plan, jit: bool) -> CheckedSystem {
-        let system = model.system(plan.labels.clone(), jit);
-        let Some(constraint) = plan.constraint else {
-            let conditions = plan.conditions.clone();
-            return CheckedSystem { system: Restricted::Plain(system), conditions };
-        };
-        let system = Constrained::new(system, constraint, plan.valid_end);
-        let excused = |condition: &Condition| match *condition {
-            Condition::Deadlock { stuttering, .. } => {
-                Condition::Deadlock { stuttering, except: Some(system.excused()) }
+        let mut system = model.system(plan.labels.clone(), jit);
+        if plan.looks_for_stuttering() {
+            system = system.excusing(plan.valid_end);
+        }
+        let mut except = system.excuse().or(plan.valid_end);
+        let system = match plan.constraint {
+            None => Restricted::Plain(system),
+            Some(constraint) => {
+                let system = Constrained::new(system, constraint, except);
+                except = Some(system.excused());
+                Restricted::Constrained(system)
             }
+        };
+        let excused = |condition: &Condition| match *condition {
+            Condition::Deadlock { stuttering, .. } => Condition::Deadlock { stuttering, except },
             other => other,
         };
         let conditions = plan.conditions.iter().map(excused).collect();
-        CheckedSystem { system: Restricted::Constrained(system), conditions }
+        CheckedSystem { system, conditions }
     }
 
     pub(crate) fn system(&self) -> &dyn TransitionSystem {
@@ -279,6 +289,20 @@ pub(crate) fn proven(
     let judge = model.interpreter(plan.labels.clone());
     let property = &plan.properties[number];
     let refuse = |refusal: String| RunError::Replay { property: property.name.clone(), refusal };
+    let unfolded;
+    let (path, fault) = match model.quotient(Vec::new()) {
+        Some(quotient) => {
+            unfolded = path
+                .map(|path| unfold_path(&quotient, path).ok_or_else(|| refuse(NO_RUN.into())))
+                .transpose()?;
+            let last = unfolded.as_ref().and_then(|path| path.records.last());
+            let fault = fault.map(|fault| {
+                unfold_fault(&judge, last.map(Vec::as_slice), fault).ok_or_else(|| refuse(NO_RUN.into()))
+            });
+            (unfolded.as_ref(), fault.transpose()?)
+        }
+        None => (path, fault),
+    };
     let Some(path) = path else {
         let fault = fault.ok_or_else(|| refuse("it has no state".into()))?;
         if !replay::start_faults(&judge, fault) {

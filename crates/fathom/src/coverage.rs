@@ -86,7 +86,9 @@ fn taken_actions(program: &Program, actions_taken: &[u64]) -> Vec<bool> {
 /// The transitions of the source that an action is made of.
 fn transitions_of(program: &Program, action: &Action) -> Vec<Uncovered> {
     if action.movers.is_empty() {
-        let what = action.name.clone().unwrap_or_else(|| "unnamed rule".into());
+        // Instances of a rule are one: with symmetry it is chance which of them are taken.
+        let rule = action.rule.map(|rule| program.rules[rule as usize].clone());
+        let what = rule.or_else(|| action.name.clone()).unwrap_or_else(|| "unnamed rule".into());
         return vec![Uncovered { span: action.span, what }];
     }
     let part = |mover: &fathom_model::program::Mover| {

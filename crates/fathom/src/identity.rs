@@ -30,6 +30,9 @@ pub struct Identity {
     text: String,
     constants: Vec<(String, i64)>,
     overflow: String,
+    /// Whether states that are alike are one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    symmetry: bool,
     /// What was asked; none of a run that only explores.
     questions: Option<Asked>,
     /// A hash of the automaton that the model was explored with.
@@ -84,6 +87,7 @@ impl Identity {
             text: hash(model.source().text().as_bytes()),
             constants: settings.options.constants.clone(),
             overflow: overflow.to_owned(),
+            symmetry: model.is_symmetric(),
             questions,
             automaton: None,
             layout: hash(format!("{} {:?}", shape.width_bits, shape.components).as_bytes()),
@@ -105,7 +109,7 @@ impl Identity {
     /// What was chosen about the model.
     pub fn model_options(&self) -> ModelOptions {
         let overflow = if self.overflow == "wrap" { Overflow::Wrap } else { Overflow::Fault };
-        ModelOptions { constants: self.constants.clone(), overflow }
+        ModelOptions { constants: self.constants.clone(), overflow, symmetry: self.symmetry }
     }
 
     /// What was asked; none of a run that only explores.
@@ -141,6 +145,8 @@ impl Identity {
         };
         compare("--const", self.constants != other.constants, constants(self), constants(other));
         compare("--overflow", self.overflow != other.overflow, self.overflow.clone(), other.overflow.clone());
+        let symmetry = |identity: &Identity| if identity.symmetry { "on" } else { "off" }.to_owned();
+        compare("--symmetry", self.symmetry != other.symmetry, symmetry(self), symmetry(other));
         let asked = |identity: &Identity| identity.questions.as_ref().map_or("none".into(), Asked::words);
         compare("the questions", self.questions != other.questions, asked(self), asked(other));
         let automaton = |identity: &Identity| identity.automaton.clone().unwrap_or("none".into());

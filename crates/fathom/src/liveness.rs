@@ -12,6 +12,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::lasso::{self, Lasso, Seen};
 use fathom_search::layer_loop::Ending;
 use fathom_search::trace::Path;
+use fathom_search::unfold::unfold_lasso;
 
 use crate::assemble::{self, Model, System};
 use crate::check::{Answer, Checked, Verdict};
@@ -119,6 +120,15 @@ fn proven(
     let refuse = |refusal: String| RunError::Replay { property: property.property.name.clone(), refusal };
     let run = lasso.project(|record| product.parts(record).0);
     let stutter = product.stutter();
+    let (run, places) = match model.quotient(Vec::new()) {
+        Some(quotient) => {
+            unfold_lasso(&quotient, &run, Some(stutter)).ok_or_else(|| refuse(crate::check::NO_RUN.into()))?
+        }
+        None => {
+            let places = (0..run.records.len()).collect();
+            (run, places)
+        }
+    };
     let seen = lasso::replay(&judge, &run, Some(stutter)).map_err(|refusal| refuse(refusal.to_string()))?;
     let letters: Vec<u64> = seen.labels.iter().map(|labels| labels.0).collect();
     let (stem, cycle) = letters.split_at(run.cycle_start);
@@ -135,7 +145,8 @@ fn proven(
     if let Some(process) = settings.fair.iter().find(|process| !is_fair(&seen, run.cycle_start, **process)) {
         return Err(refuse(format!("it is not fair to process {process}")));
     }
-    let states = lasso.records.iter().map(|record| product.state_name(product.parts(record).1)).collect();
+    let states =
+        places.iter().map(|place| product.state_name(product.parts(&lasso.records[*place]).1)).collect();
     let labels: Vec<String> = property.labels.iter().map(|label| label.name.clone()).collect();
     let words = LassoWords { automaton: states, letters, labels };
     Ok(Trace::of_lasso(&judge, model.source(), &run, stutter, &words))

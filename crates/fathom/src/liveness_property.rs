@@ -105,8 +105,8 @@ pub enum LivenessError {
         /// How many.
         count: usize,
     },
-    /// No process has that name.
-    #[error("--fair: the model has no process `{name}`{help}")]
+    /// No process, or rule of a model without processes, has that name.
+    #[error("--fair: the model has no process or rule `{name}`{help}")]
     Process {
         /// The name.
         name: String,
@@ -115,7 +115,7 @@ pub enum LivenessError {
     },
     /// A process beyond those that a set of processes can have.
     #[error(
-        "--fair: only the first 64 processes of a model can be fair, and `{0}` is none of them; name others"
+        "--fair: only the first 64 processes or rules of a model can be fair, and `{0}` is none of them; name others"
     )]
     TooManyProcesses(String),
 }
@@ -155,8 +155,8 @@ impl LivenessQuestions {
     /// The processes that runs must be fair to.
     pub fn fair_processes(&self, model: &Model) -> Result<Vec<u32>, LivenessError> {
         let Fairness::Weak(names) = &self.fairness else { return Ok(Vec::new()) };
-        let processes = &model.program().processes;
-        let all = || processes.iter().map(|process| &process.name);
+        let agents = model.program().agents();
+        let all = || agents.iter();
         let chosen: Vec<&String> = if names.is_empty() { all().collect() } else { names.iter().collect() };
         let number = |name: &String| match all().position(|process| process == name) {
             Some(number) if number < 64 => Ok(number as u32),

@@ -216,8 +216,9 @@ impl Plan {
         plan.add_deadlock(questions.deadlock(model.language()));
         plan.add_faults(questions.faults);
         plan.add_antecedents(model);
-        // A constraint needs one label for itself.
-        let count = plan.labels.len() + usize::from(plan.constraint.is_some());
+        // A constraint needs one label for itself, and so do states that seem to stutter.
+        let own = [plan.constraint.is_some(), model.is_symmetric() && plan.looks_for_stuttering()];
+        let count = plan.labels.len() + own.into_iter().filter(|it| *it).count();
         if count > LABELS_MAX { Err(PlanError::TooMany(count)) } else { Ok(plan) }
     }
 
@@ -237,6 +238,13 @@ impl Plan {
     /// Whether there is nothing to check but that the model does not fault.
     pub fn asks_nothing(&self) -> bool {
         self.properties.iter().all(|property| property.kind == PropertyKind::Fault)
+    }
+
+    /// Whether states without steps to another state are looked for.
+    pub(crate) fn looks_for_stuttering(&self) -> bool {
+        self.conditions
+            .iter()
+            .any(|condition| matches!(condition, Condition::Deadlock { stuttering: true, .. }))
     }
 
     fn add_stated(&mut self, model: &Model, questions: &Questions) -> Result<(), PlanError> {
@@ -323,7 +331,7 @@ impl Plan {
                 continue;
             };
             let Some(left) = left_side(&self.labels[number].expression) else { continue };
-            if self.labels.len() + 1 >= LABELS_MAX {
+            if self.labels.len() + 2 >= LABELS_MAX {
                 return;
             }
             let text = self.text_of(model, property, left.span);

@@ -1,13 +1,20 @@
 //! Are states that are alike, and only they, one? The orbits are counted on the words for states: all permutations of the names of scalarset values,
-//! in places and in values, and slots of multisets sorted. That shares no code with what it judges.
+//! in places and in values, and slots of multisets sorted. That shares no code with what it judges. And are questions answered as without symmetry?
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use fathom::assemble::{Language, Model, ModelOptions};
+use fathom::assemble::{Language, LayerEngine, Model, ModelOptions};
+use fathom::check::{Stop, Verdict, check};
+use fathom::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom::liveness_property::{Fairness, LivenessQuestions};
+use fathom::observer::Watcher;
+use fathom::property::{DeadlockKind, Faults, Plan, Questions};
+use fathom::settings::Resources;
 use fathom_lang::source::SourceText;
-use fathom_model::symmetry::Symmetric;
+use fathom_model::symmetry::{Orbits, Scratch, Symmetric};
 use fathom_model::system::{Query, TransitionSystem};
+use fathom_search::engines::tier;
 use oracle::bfs::{Limits, explore};
 
 /// A state in words: places and values.
@@ -96,7 +103,7 @@ fn orbits(model: &Model, sets: &[&str]) -> (usize, usize) {
         });
         least.insert(alike.min().expect("there is the permutation that changes nothing"));
     }
-    let joined = Symmetric::new(model.interpreter(Vec::new()), symmetry).expect("there are few permutations");
+    let joined = Symmetric::new(model.interpreter(Vec::new()), symmetry);
     let reduced = explore(&joined, Limits::states(200_000)).expect("it is smaller");
     assert!(reduced.states.len() <= all.states.len());
     (least.len(), reduced.states.len())
@@ -177,4 +184,233 @@ fn random_programs_have_as_many_states_as_orbits() {
         smaller += usize::from(found < size.states.len());
     }
     assert!(smaller > 10, "only {smaller} programs had anything to join");
+}
+
+/// A random question about states that are alike or not, in words that do not tell them apart.
+fn random_question(seed: u64) -> String {
+    let mut random = oracle::random::Random::new(seed);
+    let parts = [
+        "forall i: p do a[i] = none end",
+        "exists i: p do c[i] = 2 end",
+        "exists i: p do exists j: p do i != j & c[i] = c[j] & c[i] > 0 end end",
+        "f",
+        "exists j: q do !isundefined(b[j]) & exists i: p do a[i] = j end end",
+        "multisetcount(k: m, true) = 3",
+        "multisetcount(k: m, !isundefined(m[k]) & ismember(m[k], p)) > 1",
+    ];
+    format!("({}) {} ({})", random.pick(&parts), random.pick(&["&", "|", "->"]), random.pick(&parts))
+}
+
+fn read(text: &str, symmetry: bool) -> Model {
+    let options = ModelOptions { symmetry, ..ModelOptions::default() };
+    Model::compile(SourceText::new("m.m", text), Language::Murphi, &options)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// The verdict and length of the run for each property.
+fn verdicts(
+    model: &Model,
+    questions: &Questions,
+    engine: LayerEngine,
+    jit: bool,
+) -> Vec<(Verdict, Option<usize>)> {
+    let plan = Plan::new(model, questions).unwrap_or_else(|error| panic!("{error}"));
+    let resources = Resources { jit, threads: 2, ..Resources::of_this_machine() };
+    let checked = check(model, &plan, engine, Stop::Never, &resources, &Watcher::silent(None), None)
+        .unwrap_or_else(|error| panic!("{}: {error}", model.source().name()));
+    let told = checked.answers.iter().map(|it| (it.verdict, it.trace.as_ref().map(|trace| trace.length())));
+    told.collect()
+}
+
+/// Whether a formula is violated; the run that shows it has been judged.
+fn is_violated(model: &Model, formula: &str, fair: bool, engine: LivenessEngine) -> bool {
+    let fairness = if fair { Fairness::Weak(Vec::new()) } else { Fairness::None };
+    let questions =
+        LivenessQuestions { formulas: vec![formula.to_owned()], fairness, ..LivenessQuestions::default() };
+    let property = questions.properties(model).unwrap_or_else(|error| panic!("{error}")).remove(0);
+    let fair = questions.fair_processes(model).expect("there are few rules");
+    let settings = LivenessSettings { engine, fair, faults: Faults::Report };
+    let resources = Resources { threads: 1, ..Resources::of_this_machine() };
+    let checked = liveness::check(model, &property, &settings, &resources, &Watcher::silent(None))
+        .unwrap_or_else(|error| panic!("{formula}: {error}\n{}", model.source().text()));
+    checked.answers[0].verdict == Verdict::Violated
+}
+
+/// Every question is answered alike with symmetry on and off, and the runs that show it have the same length.
+#[test]
+fn random_programs_have_the_same_verdicts() {
+    let (mut violated, mut held, mut formulas) = (0, 0, 0);
+    for seed in 0..60 {
+        let text = random_program(seed);
+        let [plain, joined] = [false, true].map(|symmetry| read(&text, symmetry));
+        if explore(&plain.interpreter(Vec::new()), Limits::states(3_000)).is_err() {
+            continue;
+        }
+        for kind in [DeadlockKind::Stuck, DeadlockKind::Stuttering] {
+            let questions = Questions {
+                invariants: vec![random_question(seed), random_question(seed + 1_000)],
+                goals: vec![random_question(seed + 2_000)],
+                deadlock: Some(kind),
+                ..Questions::default()
+            };
+            let expected = verdicts(&plain, &questions, LayerEngine::Ram, true);
+            for (engine, jit) in [
+                (LayerEngine::Ram, true),
+                (LayerEngine::Positions, false),
+                (LayerEngine::Tier(tier::Plan::LookUp), true),
+            ] {
+                let found = verdicts(&joined, &questions, engine, jit);
+                assert_eq!(
+                    found,
+                    expected,
+                    "seed {seed}, {kind:?}, {}\n{questions:?}\n{text}",
+                    engine.name()
+                );
+            }
+            violated += expected.iter().filter(|(verdict, _)| *verdict == Verdict::Violated).count();
+            held += expected.iter().filter(|(verdict, _)| *verdict == Verdict::Holds).count();
+        }
+        let [left, right] = [seed + 3_000, seed + 4_000].map(random_question);
+        for formula in [format!("[] <> \"{left}\""), format!("[] (\"{left}\" -> <> \"{right}\")")] {
+            for fair in [false, true] {
+                let expected = is_violated(&plain, &formula, fair, LivenessEngine::Ndfs);
+                for engine in [LivenessEngine::Ndfs, LivenessEngine::SemiOwcty] {
+                    let found = is_violated(&joined, &formula, fair, engine);
+                    assert_eq!(found, expected, "seed {seed}, fair: {fair}: {formula}\n{text}");
+                }
+                formulas += usize::from(expected);
+            }
+        }
+    }
+    eprintln!("{violated} violated, {held} held, {formulas} formulas violated");
+    assert!(
+        violated > 30 && held > 30 && formulas > 5,
+        "{violated} violated, {held} held, {formulas} formulas"
+    );
+}
+
+/// What our models say of themselves is the same with symmetry on.
+#[test]
+fn the_models_have_the_same_verdicts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let mut smaller = 0;
+    for entry in folder.read_dir().expect("there are models") {
+        let path = entry.expect("readable").path();
+        if path.extension().is_none_or(|extension| extension != "m") {
+            continue;
+        }
+        let [plain, joined] = [false, true].map(|symmetry| {
+            let options = ModelOptions { symmetry, ..ModelOptions::default() };
+            Model::read(&path, &options).unwrap_or_else(|error| panic!("{error}"))
+        });
+        for deadlock in [None, Some(DeadlockKind::Stuck)] {
+            let questions = Questions { deadlock, ..Questions::default() };
+            let expected = verdicts(&plain, &questions, LayerEngine::Ram, true);
+            assert_eq!(verdicts(&joined, &questions, LayerEngine::Ram, true), expected, "{}", path.display());
+        }
+        smaller += usize::from(joined.is_symmetric());
+    }
+    assert!(smaller >= 7, "{smaller} models have something alike");
+}
+
+/// A token that goes from one to another leads to a state that is alike: with symmetry that looks like standing still, and is none.
+#[test]
+fn a_step_to_a_state_that_is_alike_is_no_deadlock() {
+    let text = "type p: scalarset(3); var t: p;\n\
+                ruleset i: p do startstate begin t := i; end; end;\n\
+                ruleset i: p do rule \"passes on\" t != i ==> begin t := i; end; end;";
+    for symmetry in [false, true] {
+        let model = read(text, symmetry);
+        let questions = Questions { deadlock: Some(DeadlockKind::Stuttering), ..Questions::default() };
+        let found = verdicts(&model, &questions, LayerEngine::Ram, true);
+        assert_eq!(found[0], (Verdict::Holds, None), "symmetry: {symmetry}");
+        let questions = Questions { constraint: Some("true".into()), ..questions };
+        assert_eq!(verdicts(&model, &questions, LayerEngine::Ram, true)[0], (Verdict::Holds, None));
+    }
+}
+
+/// Who names a value of a scalarset asks about one of those that are alike.
+#[test]
+fn what_tells_values_apart_is_refused_by_name() {
+    let text = "type p: scalarset(2); var t: array [p] of boolean;\n\
+                startstate begin for i: p do t[i] := false; end; end;\n\
+                ruleset i: p do rule \"flips\" begin t[i] := !t[i]; end; end;";
+    let [plain, joined] = [false, true].map(|symmetry| read(text, symmetry));
+    assert!(plain.expression("--reach", "t[p_1] & !t[p_2]").is_ok());
+    let refusal =
+        joined.expression("--reach", "t[p_1] & !t[p_2]").expect_err("it tells them apart").to_string();
+    assert!(
+        refusal.contains("this tells states apart that are to be one") && refusal.contains("--symmetry off")
+    );
+    let atoms = vec![("first".to_owned(), "t[p_2]".to_owned())];
+    let questions =
+        LivenessQuestions { formulas: vec!["[] <> first".into()], atoms, ..LivenessQuestions::default() };
+    let refusal = questions.properties(&joined).expect_err("it hides in an atom").to_string();
+    assert!(refusal.contains("t[p_2]") && refusal.contains("--symmetry off"), "{refusal}");
+    assert!(questions.properties(&plain).is_ok());
+}
+
+/// Representatives do not depend on which of the records that are alike is given, and are alike to it.
+#[test]
+fn records_that_are_alike_have_one_representative() {
+    let mut random = oracle::random::Random::new(7);
+    for seed in 0..30 {
+        let model = read(&random_program(seed), false);
+        let symmetry = model.symmetry().expect("Murphi");
+        let system = model.interpreter(Vec::new());
+        let orbits = Orbits::new(system.shape(), symmetry);
+        let Ok(all) = explore(&system, Limits::states(2_000)) else { continue };
+        let mut scratch = Scratch::default();
+        for state in &all.states {
+            let mut first = state.record.clone();
+            assert!(orbits.canonical(&mut first, &mut scratch), "few permutations are tried");
+            let permutation = scratch.permutation();
+            let mut again = state.record.clone();
+            orbits.apply(&permutation, &mut again);
+            assert_eq!(again, first, "the permutation makes the representative");
+            orbits.apply(&permutation.inverse(), &mut again);
+            let mut sorted = state.record.clone();
+            orbits.apply(&orbits.identity(), &mut sorted);
+            assert_eq!(again, sorted, "and its inverse the record, slots in order");
+            let mut other = state.record.clone();
+            for _ in 0..3 {
+                let mut third = all.states[random.below(all.states.len())].record.clone();
+                orbits.canonical(&mut third, &mut scratch);
+                orbits.apply(&scratch.permutation(), &mut other);
+            }
+            orbits.canonical(&mut other, &mut scratch);
+            assert_eq!(other, first, "seed {seed}");
+        }
+    }
+}
+
+/// Five rings of four look alike from everywhere: more orders than are tried. What is taken is still alike.
+#[test]
+fn beyond_the_limit_a_representative_is_still_alike() {
+    let text = "type p: scalarset(20); var next: array [p] of p; var k: array [p] of 0..1;\n\
+                startstate begin for i: p do next[i] := i; k[i] := 0; end; end;\n\
+                ruleset i: p; j: p do rule \"links\" begin next[i] := j; end; end;";
+    let model = read(text, false);
+    let system = model.interpreter(Vec::new());
+    let orbits = Orbits::new(system.shape(), model.symmetry().expect("Murphi"));
+    let component = &system.shape().components[0];
+    let mut random = oracle::random::Random::new(11);
+    let mut points: Vec<u32> = (0..20).collect();
+    random.shuffle(&mut points);
+    let mut record = vec![0; system.shape().words()];
+    for ring in points.chunks(4) {
+        for (at, point) in ring.iter().enumerate() {
+            component.store(&mut record, *point, i64::from(ring[(at + 1) % 4]));
+        }
+    }
+    let mut scratch = Scratch::default();
+    assert!(!orbits.canonical(&mut record, &mut scratch), "there are too many orders");
+    for point in 0..20 {
+        let mut at = point;
+        let lengths = (1..=20).find(|_| {
+            at = component.value(&record, at) as u32;
+            at == point
+        });
+        assert_eq!(lengths, Some(4), "it has rings of four");
+    }
 }

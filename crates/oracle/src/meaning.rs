@@ -613,8 +613,10 @@ fn element(index: i64, elements: u32, span: Span) -> Result<usize, Wrong> {
 
 fn movers_of<'a>(actions: impl IntoIterator<Item = &'a Action>) -> ProcessSet {
     let mut movers = ProcessSet::default();
-    for mover in actions.into_iter().flat_map(|action| &action.movers) {
-        movers.insert(mover.process.0);
+    for action in actions {
+        action.movers.iter().for_each(|mover| movers.insert(mover.process.0));
+        // A program of rules has no processes, and its rules are numbered as they would be.
+        action.rule.iter().for_each(|rule| movers.insert(*rule));
     }
     movers
 }

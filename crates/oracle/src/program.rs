@@ -332,7 +332,15 @@ impl Builder<'_> {
             let (name, movers, exchange) = (name.clone(), movers.to_vec(), exchange.clone());
             let arguments = self.arguments(&command.parameters);
             let command = Arc::clone(&command);
-            self.program.actions.push(Action { name, movers, command, arguments, exchange, span });
+            self.program.actions.push(Action {
+                name,
+                rule: None,
+                movers,
+                command,
+                arguments,
+                exchange,
+                span,
+            });
         }
     }
 

@@ -82,7 +82,7 @@ fn action(movers: &[(u32, u32, u32)], guard: Option<Expression>, assigns: Vec<As
         body.push(Statement::Assign(assigns));
     }
     let command = Command::new(guard, body);
-    Action { name: None, movers, command, arguments: Vec::new(), exchange: None, span: NOWHERE }
+    Action { name: None, rule: None, movers, command, arguments: Vec::new(), exchange: None, span: NOWHERE }
 }
 
 fn explored(program: &Program) -> Explored {

@@ -243,6 +243,7 @@ fn instances_share_a_command_and_differ_in_their_arguments() {
     let command = Arc::new(Command { parameters: vec![I], guard: Some(guard), body });
     let action = |argument| Action {
         name: None,
+        rule: None,
         movers: Vec::new(),
         command: Arc::clone(&command),
         arguments: vec![argument],

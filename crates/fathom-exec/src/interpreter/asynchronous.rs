@@ -23,7 +23,7 @@ pub(super) fn expand(
         }
     }
     for &number in system.free.iter().filter(|_| !committed) {
-        step(system, number, source, scratch, out)?;
+        enabled.0 |= step(system, number, source, scratch, out)?.0;
     }
     Ok(enabled)
 }
@@ -37,13 +37,12 @@ fn step(
     out: &mut Steps,
 ) -> Result<ProcessSet, Full> {
     let action = &system.program.actions[number as usize];
-    let mut movers = ProcessSet::default();
     for mover in &action.movers {
         if system.location(&scratch.values, mover.process.index()) != mover.from {
             return Ok(ProcessSet::default());
         }
-        movers.insert(mover.process.0);
     }
+    let movers = system.program.movers_of(action);
     let outcome = match system.guard(action, &mut scratch.values) {
         Ok(0) => return Ok(ProcessSet::default()),
         Ok(_) => execute::run(system, &action.command.body, source, scratch),

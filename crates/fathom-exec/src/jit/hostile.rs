@@ -141,6 +141,7 @@ fn limits(length: u32, low: i64, high: i64, overflow: Overflow) -> Program {
     };
     let action = |value: &Expression| Action {
         name: None,
+        rule: None,
         movers: Vec::new(),
         command: Command::new(
             None,

@@ -118,11 +118,8 @@ impl Compiled {
 
     fn planned(interpreter: Interpreter, plan: &plan::Plan) -> Result<Compiled, Unsupported> {
         let (code, sites) = compile(interpreter.program(), interpreter.layout(), plan)?;
-        let movers = interpreter.program().actions.iter().map(|action| {
-            let mut movers = ProcessSet::default();
-            action.movers.iter().for_each(|mover| movers.insert(mover.process.0));
-            movers
-        });
+        let program = interpreter.program();
+        let movers = program.actions.iter().map(|action| program.movers_of(action));
         Ok(Compiled { movers: movers.collect(), interpreter, code, sites })
     }
 

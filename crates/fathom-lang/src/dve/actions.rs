@@ -105,7 +105,7 @@ pub(crate) fn joint(step: &Step) -> Action {
 
 fn action(movers: Vec<Mover>, command: Arc<Command>, exchange: Option<Exchange>) -> Action {
     let span = movers[0].span;
-    Action { name: None, movers, command, arguments: Vec::new(), exchange, span }
+    Action { name: None, rule: None, movers, command, arguments: Vec::new(), exchange, span }
 }
 
 fn moved(step: &Step) -> Statement {

@@ -15,11 +15,14 @@ use super::layout::Region;
 use super::lower::{Binding, Lowerer};
 use super::simplify;
 use super::tree::{Alias, Block, LocalId, Place, Property, Quantifier, Rule};
-use super::types::Form;
+use super::types::{Form, TypeId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The most actions, and the most starts, a program may have.
 const INSTANCES_MAX: usize = 1_000_000;
+
+/// The most labels of a model's own; a search may need one or two for itself.
+const STATED_MAX: usize = LABELS_MAX - 2;
 
 /// What is around a rule.
 #[derive(Clone, Copy)]
@@ -109,10 +112,12 @@ impl<'t> Lowerer<'t> {
             let before = before.map(|_| self.enabled_before(rules, block.priority, diagnostics));
             let command = self.command(around, block, before);
             let title = block.name.clone().unwrap_or_else(|| format!("rule {}", number + 1));
+            let rule = Some(self.rule_number(&title));
             for arguments in self.instances(around, self.program.actions.len(), block.span, diagnostics) {
                 let name = Some(self.title(&title, around, &arguments));
                 self.program.actions.push(Action {
                     name,
+                    rule,
                     movers: Vec::new(),
                     command: command.clone(),
                     arguments,
@@ -121,6 +126,16 @@ impl<'t> Lowerer<'t> {
                 });
             }
         }
+    }
+
+    /// The number of the rule of that name.
+    fn rule_number(&mut self, name: &str) -> u32 {
+        let rules = &mut self.program.rules;
+        let known = rules.iter().position(|rule| rule == name);
+        known.unwrap_or_else(|| {
+            rules.push(name.to_owned());
+            rules.len() - 1
+        }) as u32
     }
 
     /// Whether a rule of a lower priority number is enabled.
@@ -341,18 +356,77 @@ impl<'t> Lowerer<'t> {
                 self.label(name, kind, expression, *span, diagnostics);
                 continue;
             }
-            // Each instance is to be covered or reached by itself.
-            for arguments in self.instances(around, 0, *span, diagnostics) {
-                let expression = self.bound(around, &arguments, |lowerer| {
-                    lowerer.computation(*span, |lowerer, out| {
+            self.each_instance(around, property, (name, kind), *span, diagnostics);
+        }
+    }
+
+    /// Labels for a property of which each instance is to be covered or reached by itself; where states that are alike are one, instances that
+    /// are alike are one label.
+    fn each_instance(
+        &mut self,
+        around: &[Around<'t>],
+        property: &'t Property,
+        (name, kind): (String, LabelKind),
+        span: Span,
+        diagnostics: &mut Diagnostics,
+    ) {
+        for (title, instances) in self.alike_instances(&name, around, span, diagnostics) {
+            if kind == LabelKind::Liveness && instances.len() > 1 {
+                let message = "with symmetry, `liveness` cannot be asked of each value of a scalarset";
+                let diagnostic = Diagnostic::error(message)
+                    .at(span, format!("this is asked of {} values", instances.len()));
+                diagnostics.push(diagnostic.help("give `--symmetry off`"));
+                return;
+            }
+            let each = instances.iter().map(|arguments| {
+                self.bound(around, arguments, |lowerer| {
+                    lowerer.computation(span, |lowerer, out| {
                         lowerer.bind_aliases_around(around, out);
                         lowerer.expression(&property.condition, out)
                     })
-                });
-                let name = self.title(&name, around, &arguments);
-                self.label(name, kind, expression, *span, diagnostics);
+                })
+            });
+            let expression = simplify::any(each.collect(), span);
+            self.label(title, kind, expression, span, diagnostics);
+        }
+    }
+
+    /// The instances of a rule, each with a name; those that are alike together, if that is wanted.
+    fn alike_instances(
+        &mut self,
+        name: &str,
+        around: &[Around<'t>],
+        span: Span,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<(String, Vec<Vec<i64>>)> {
+        let mut groups: Vec<(Vec<i64>, String, Vec<Vec<i64>>)> = Vec::new();
+        for arguments in self.instances(around, 0, span, diagnostics) {
+            let pattern = if self.symmetric { self.pattern(around, &arguments) } else { arguments.clone() };
+            match groups.iter_mut().find(|(known, ..)| *known == pattern) {
+                Some((_, _, group)) => group.push(arguments),
+                None => groups.push((pattern, self.title(name, around, &arguments), vec![arguments])),
             }
         }
+        groups.into_iter().map(|(_, title, group)| (title, group)).collect()
+    }
+
+    /// What is left of arguments if only the equality of values of scalarsets and of slots counts.
+    fn pattern(&self, around: &[Around<'t>], arguments: &[i64]) -> Vec<i64> {
+        let types = &self.tree.types;
+        let mut seen: Vec<(TypeId, i64)> = Vec::new();
+        let each = names(around).zip(arguments).map(|(local, value)| {
+            let (member, code) = types.member(self.tree.locals[local.index()].type_id, *value);
+            if !matches!(types.form(member), Form::Scalarset(_) | Form::Slot(_)) {
+                return (*value, None);
+            }
+            let known = seen.iter().position(|known| *known == (member, code));
+            let number = known.unwrap_or_else(|| {
+                seen.push((member, code));
+                seen.len() - 1
+            });
+            (number as i64, Some(member))
+        });
+        each.flat_map(|(value, member)| [value, member.map_or(-1, |member| i64::from(member.0))]).collect()
     }
 
     fn label(
@@ -364,7 +438,7 @@ impl<'t> Lowerer<'t> {
         diagnostics: &mut Diagnostics,
     ) {
         let labels = &mut self.program.labels;
-        if labels.len() < LABELS_MAX {
+        if labels.len() < STATED_MAX {
             labels.push(Label { name, kind, expression, span });
             return;
         }
@@ -375,7 +449,7 @@ impl<'t> Lowerer<'t> {
                 last.expression = simplify::all(vec![joined, expression], span);
             }
             _ => {
-                let message = format!("more than {LABELS_MAX} properties");
+                let message = format!("more than {STATED_MAX} properties");
                 diagnostics.push(Diagnostic::error(message).at(span, "the first that there is no room for"));
             }
         }

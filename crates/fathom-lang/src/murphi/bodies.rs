@@ -347,6 +347,18 @@ impl Checker<'_> {
             let diagnostic = diagnostic.at(place.span, format!("part of this is {name}"));
             self.diagnostics.push(diagnostic.help("use `undefine`"));
         }
+        self.tell_apart(place.type_id);
+    }
+
+    /// Notes the scalarsets of which a type's least value has a value.
+    fn tell_apart(&mut self, type_id: TypeId) {
+        match self.tree.types.form(type_id).clone() {
+            Form::Scalarset(_) => self.tree.told_apart.push(type_id),
+            Form::Union(members) => members.first().into_iter().for_each(|first| self.tell_apart(*first)),
+            Form::Record(fields) => fields.iter().for_each(|(_, field)| self.tell_apart(*field)),
+            Form::Array(_, element) => self.tell_apart(element),
+            _ => {}
+        }
     }
 
     /// A part of a type whose values have no order.

@@ -44,6 +44,12 @@ impl Collector {
         self.symmetry.multisets = first_multiset + paths.len() as u32;
     }
 
+    /// Notes that values of scalarsets are told apart.
+    pub(crate) fn tell_apart(&mut self, types: &[TypeId]) {
+        let number = |type_id: &TypeId| self.known.iter().position(|known| known == type_id);
+        self.symmetry.told_apart = types.iter().filter_map(number).map(|number| number as u32).collect();
+    }
+
     fn stretches(&mut self, types: &Types, type_id: TypeId) -> Vec<Stretch> {
         match types.form(type_id) {
             Form::Union(members) => {

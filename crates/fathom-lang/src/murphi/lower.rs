@@ -49,6 +49,7 @@ pub(crate) fn lower(tree: &Tree, options: &MurphiOptions, diagnostics: &mut Diag
     let mut lowerer = Lowerer::new(tree, options);
     let mut collector = Collector::default();
     let names = lowerer.globals(&mut collector, diagnostics);
+    collector.tell_apart(&tree.told_apart);
     if diagnostics.error_count() == 0 {
         lowerer.rules(diagnostics);
     }
@@ -107,6 +108,8 @@ pub(crate) struct Lowerer<'t> {
     /// Temporaries that nothing assigns while a name for them lives.
     pub(crate) fixed: HashSet<VariableId>,
     pub(crate) loop_bound: u32,
+    /// Whether states that are alike are to be one.
+    pub(crate) symmetric: bool,
     /// What every state must satisfy to be looked at.
     pub(crate) assumptions: Vec<Expression>,
     nodes: usize,
@@ -125,6 +128,7 @@ impl<'t> Lowerer<'t> {
             calls: Vec::new(),
             fixed: HashSet::new(),
             loop_bound: options.loop_bound,
+            symmetric: options.symmetry,
             assumptions: Vec::new(),
             nodes: 0,
         }

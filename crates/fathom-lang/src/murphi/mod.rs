@@ -57,11 +57,13 @@ pub struct MurphiOptions {
     pub constants: Vec<(String, i64)>,
     /// How often a `while` may go round before that is a fault.
     pub loop_bound: u32,
+    /// Whether states that are alike are to be one: then properties must not tell them apart.
+    pub symmetry: bool,
 }
 
 impl Default for MurphiOptions {
     fn default() -> MurphiOptions {
-        MurphiOptions { constants: Vec::new(), loop_bound: LOOP_BOUND }
+        MurphiOptions { constants: Vec::new(), loop_bound: LOOP_BOUND, symmetry: false }
     }
 }
 
@@ -99,7 +101,8 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     let mut program = lowered.program;
     program.name = stem(source.name());
     let variables = program.variables[..lowered.names.len()].to_vec();
-    let symbols = Symbols { tree, scope, state: lowered.state, names: lowered.names, variables };
+    let symmetric = options.symmetry;
+    let symbols = Symbols { tree, scope, state: lowered.state, names: lowered.names, variables, symmetric };
     program.words = Some(Arc::new(symbols.words()));
     Ok(Compiled { program, symbols, symmetry: lowered.symmetry, warnings: diagnostics })
 }

@@ -84,6 +84,8 @@ pub(crate) struct Checker<'a> {
     pub(crate) writing_call: Option<Span>,
     /// What the function that is being read does.
     pub(crate) body: Body,
+    /// Where values of scalarsets are named, which only expressions from outside can do.
+    pub(crate) named_values: Vec<(Span, TypeId)>,
 }
 
 /// What the body that is being read belongs to, and what it does.
@@ -99,7 +101,8 @@ pub(crate) struct Body {
 impl<'a> Checker<'a> {
     pub(crate) fn new(tree: Tree, scope: Scope, diagnostics: &'a mut Diagnostics) -> Checker<'a> {
         let owners = vec![Owner::Block; tree.locals.len()];
-        Checker { tree, scopes: vec![scope], owners, diagnostics, writing_call: None, body: Body::default() }
+        let (scopes, body) = (vec![scope], Body::default());
+        Checker { tree, scopes, owners, diagnostics, writing_call: None, body, named_values: Vec::new() }
     }
 
     /// Reports an error at a place.

@@ -6,7 +6,7 @@ use fathom_model::program::{Variable, Words};
 use super::ast;
 use super::layout::{Part, Region};
 use super::lower::{StateName, lower_condition};
-use super::resolve::{Checker, Scope};
+use super::resolve::{Checker, Scope, Symbol};
 use super::tree::Tree;
 use super::types::Form;
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -20,6 +20,8 @@ pub struct Symbols {
     pub(crate) names: Vec<StateName>,
     /// The variables of the program's state.
     pub(crate) variables: Vec<Variable>,
+    /// Whether states that are alike are to be one.
+    pub(crate) symmetric: bool,
 }
 
 impl Symbols {
@@ -75,15 +77,39 @@ impl Symbols {
         words
     }
 
+    /// The names of the model, and those of the values of its scalarsets as traces call them (`process_1`), which its own text cannot name.
+    fn outside_scope(&self) -> Scope {
+        let mut scope = self.scope.clone();
+        let types = self.scope.iter().filter_map(|(name, (symbol, span))| match symbol {
+            Symbol::Type(type_id) => Some((name, *type_id, *span)),
+            _ => None,
+        });
+        for (name, type_id, span) in types {
+            let Form::Scalarset(size) = *self.tree.types.form(type_id) else { continue };
+            for code in 0..i64::from(size) {
+                let value = (Symbol::Constant(type_id, code), span);
+                scope.entry(format!("{name}_{}", code + 1)).or_insert(value);
+            }
+        }
+        scope
+    }
+
     /// A condition over the state.
     pub(crate) fn condition(
         &self,
         tree: &ast::Expression<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Expression> {
-        let mut checker = Checker::new(self.tree.clone(), self.scope.clone(), diagnostics);
+        let mut checker = Checker::new(self.tree.clone(), self.outside_scope(), diagnostics);
         let condition = checker.pure("a property", |checker| checker.condition(tree, "a property"));
-        let checked = checker.tree;
+        let (checked, named_values) = (checker.tree, checker.named_values);
+        for (span, type_id) in named_values.iter().filter(|_| self.symmetric) {
+            let name = checked.types.describe(*type_id);
+            let diagnostic = Diagnostic::error("this tells states apart that are to be one");
+            let diagnostic = diagnostic.at(*span, format!("this is one value of {name}"));
+            let help = "quantify over the scalarset (`forall`, `exists`), or give `--symmetry off`";
+            diagnostics.push(diagnostic.help(help));
+        }
         if diagnostics.error_count() > 0 {
             return None;
         }

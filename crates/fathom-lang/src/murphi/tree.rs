@@ -41,6 +41,8 @@ pub(crate) struct Tree {
     pub(crate) functions: Vec<Function>,
     /// Rules in the order of the text.
     pub(crate) rules: Vec<Rule>,
+    /// Scalarsets of which the model names a value, by `clear`.
+    pub(crate) told_apart: Vec<TypeId>,
 }
 
 /// A variable, or a name for a value.

@@ -361,6 +361,9 @@ impl Checker<'_> {
         if let ExpressionKind::Name(name) = &tree.kind {
             match self.look_up(*name, "name") {
                 Symbol::Constant(type_id, code) => {
+                    if matches!(self.tree.types.form(type_id), Form::Scalarset(_)) {
+                        self.named_values.push((span, type_id));
+                    }
                     return Value { kind: ValueKind::Constant(code), type_id, span };
                 }
                 Symbol::Wrong => return wrong,

@@ -145,6 +145,20 @@ impl Types {
         matches!(self.form(id), Form::Boolean | Form::Unknown)
     }
 
+    /// The member of a union that a code belongs to, and its code there; a type that is no union is its own member.
+    pub(crate) fn member(&self, id: TypeId, code: i64) -> (TypeId, i64) {
+        let Form::Union(members) = self.form(id) else { return (id, code) };
+        let mut rest = code;
+        for member in members {
+            let size = self.size(*member) as i64;
+            if rest < size {
+                return (*member, rest);
+            }
+            rest -= size;
+        }
+        (id, code)
+    }
+
     /// What is added to a code of `member` to make it one of `union`; none if it is not a member.
     pub(crate) fn offset(&self, union: TypeId, member: TypeId) -> Option<i64> {
         let Form::Union(members) = self.form(union) else { return None };
@@ -228,17 +242,10 @@ impl Types {
                 member.cloned().unwrap_or_else(|| code.to_string())
             }
             Form::Scalarset(_) => format!("{}_{}", self.declared_name(id).unwrap_or("value"), code + 1),
-            Form::Union(members) => {
-                let mut rest = code;
-                for member in members {
-                    let size = self.size(*member) as i64;
-                    if rest < size {
-                        return self.word(*member, rest);
-                    }
-                    rest -= size;
-                }
-                code.to_string()
-            }
+            Form::Union(_) => match self.member(id, code) {
+                (member, rest) if member != id => self.word(member, rest),
+                _ => code.to_string(),
+            },
             _ => code.to_string(),
         }
     }

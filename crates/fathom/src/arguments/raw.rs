@@ -50,6 +50,9 @@ pub struct CheckArguments {
     /// The model, and what is chosen about it.
     #[command(flatten)]
     pub model: ModelArguments,
+    /// Which of its states are one.
+    #[command(flatten)]
+    pub symmetry: SymmetryArguments,
     /// What is asked about it.
     #[command(flatten)]
     pub questions: QuestionArguments,
@@ -265,6 +268,9 @@ pub struct ExploreArguments {
     /// The model, and what is chosen about it.
     #[command(flatten)]
     pub model: ModelArguments,
+    /// Which of its states are one.
+    #[command(flatten)]
+    pub symmetry: SymmetryArguments,
     /// Which engine searches; see `fathom engines`
     #[arg(long, value_name = "NAME", value_enum, default_value_t, help_heading = "Search")]
     pub engine: ExploreEngineArgument,
@@ -352,7 +358,7 @@ pub struct TranslateArguments {
 /// A model, and what is chosen about it.
 #[derive(Clone, Debug, Args)]
 pub struct ModelArguments {
-    /// The model: a DVE file (.dve)
+    /// The model: a DVE file (.dve) or a Murphi file (.m)
     pub model: PathBuf,
     /// Give a constant of the model another value (repeatable)
     #[arg(long = "const", value_name = "NAME=V", value_parser = quantity::constant, help_heading = "Model")]
@@ -360,6 +366,23 @@ pub struct ModelArguments {
     /// What happens when a value does not fit its type: the step faults, or the value wraps around
     #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Model")]
     pub overflow: OverflowArgument,
+}
+
+/// Which states are one.
+#[derive(Clone, Debug, Args)]
+pub struct SymmetryArguments {
+    /// Whether states are one that differ only in the names of scalarset values and in the order of multisets [default: on for Murphi]
+    #[arg(long, value_name = "HOW", value_enum, help_heading = "Model")]
+    pub symmetry: Option<SymmetryArgument>,
+}
+
+/// Whether states that are alike are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SymmetryArgument {
+    /// They are.
+    On,
+    /// They are as many as they are.
+    Off,
 }
 
 /// What happens to values that do not fit.

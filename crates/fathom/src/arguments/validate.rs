@@ -9,9 +9,9 @@ use super::raw::{
     AuditArguments, CheckArguments, CheckEngineArgument, DeadlockArgument, DiskArguments, ExploreArguments,
     ExploreEngineArgument, FaultsArgument, LivenessArguments, ModelArguments, OutputArguments,
     OverflowArgument, ProgressArgument, QuestionArguments, ResourceArguments, SimulateArguments,
-    StopArgument,
+    StopArgument, SymmetryArgument, SymmetryArguments,
 };
-use crate::assemble::{LayerEngine, ModelOptions};
+use crate::assemble::{Language, LayerEngine, ModelOptions};
 use crate::check::Stop;
 use crate::liveness_property::LivenessQuestions;
 use crate::liveness_search::LivenessEngine;
@@ -65,7 +65,7 @@ impl ExploreArguments {
             (false, false) => None,
         };
         Ok(ExploreSettings {
-            model: self.model.validate(),
+            model: self.symmetry.choose(self.model.validate())?,
             engine,
             resources,
             disk,
@@ -118,7 +118,7 @@ impl CheckArguments {
             StopArgument::Never => Stop::Never,
         };
         Ok(CheckSettings {
-            model: self.model.validate(),
+            model: self.symmetry.choose(self.model.validate())?,
             questions,
             stop,
             engine,
@@ -249,7 +249,23 @@ impl ModelArguments {
             OverflowArgument::Fault => Overflow::Fault,
             OverflowArgument::Wrap => Overflow::Wrap,
         };
-        ModelSettings { path: self.model, options: ModelOptions { constants: self.constants, overflow } }
+        let options = ModelOptions { constants: self.constants, overflow, symmetry: false };
+        ModelSettings { path: self.model, options }
+    }
+}
+
+impl SymmetryArguments {
+    /// The settings of a model with the choice made.
+    fn choose(&self, mut model: ModelSettings) -> Result<ModelSettings, UsageError> {
+        let is_dve = Language::of(&model.path) == Some(Language::Dve);
+        if is_dve && self.symmetry == Some(SymmetryArgument::On) {
+            return Err(UsageError(
+                "--symmetry on is for Murphi: DVE has no scalarsets and no multisets, so no states are alike"
+                    .into(),
+            ));
+        }
+        model.options.symmetry = !is_dve && self.symmetry != Some(SymmetryArgument::Off);
+        Ok(model)
     }
 }
 

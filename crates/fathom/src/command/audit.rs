@@ -61,7 +61,7 @@ fn audited(
     settings: &AuditSettings,
 ) -> anyhow::Result<Result<Audited, String>> {
     let checked = plan.map(|plan| CheckedSystem::new(model, plan, false));
-    let plain = model.interpreter(Vec::new());
+    let plain = model.system(Vec::new(), false);
     let (system, conditions): (&dyn TransitionSystem, _) = match &checked {
         Some(checked) => (checked.system(), checked.conditions.clone()),
         None => (&plain, Vec::new()),

@@ -28,6 +28,9 @@ fn read_model(settings: &ModelSettings, quiet: bool) -> Result<Model, ModelError
     if !quiet && !model.warnings().is_empty() {
         eprint!("{}", model.warnings().render(model.source(), std::io::stderr().is_terminal()));
     }
+    for name in model.told_apart().iter().filter(|_| !quiet) {
+        eprintln!("warning: values of the scalarset {name} are told apart, so it has no symmetry");
+    }
     Ok(model)
 }
 

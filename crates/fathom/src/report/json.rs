@@ -36,6 +36,9 @@ pub struct Report {
     /// The automaton that the model was searched with: then all figures are of the product.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub automaton: Option<AutomatonFigures>,
+    /// Whether states that are alike are one; not there if they are not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub symmetry: bool,
     /// How it ended.
     pub verdict: &'static str,
     /// Which limit ended the search early, if one did.
@@ -226,6 +229,7 @@ impl Report {
             engine: exploration.engine,
             store: exploration.store,
             automaton: exploration.automaton,
+            symmetry: model.is_symmetric(),
             verdict,
             limit: exploration.limit.map(Limit::word),
             properties,

@@ -21,6 +21,7 @@ pub fn exploration(model: &Model, exploration: &Exploration) -> String {
         Some(limit) => format!("not finished: {}", limit_sentence(limit)),
     };
     let _ = writeln!(text, "{}: {verdict}\n", model.source().name());
+    text.push_str(&symmetry(model));
     text.push_str(&figures(exploration));
     if let Some(coverage) = &exploration.coverage {
         text.push_str(&uncovered(model, coverage, exploration.limit.is_some()));
@@ -62,7 +63,7 @@ pub fn checked(model: &Model, checked: &Checked) -> String {
     if !runs.is_empty() {
         let _ = write!(text, "\n{runs}");
     }
-    let _ = write!(text, "\n{}", figures(&checked.exploration));
+    let _ = write!(text, "\n{}{}", symmetry(model), figures(&checked.exploration));
     let limit = checked.exploration.limit;
     // Of a search that ended at a violation it says little.
     if let Some(coverage) = checked.exploration.coverage.as_ref().filter(|_| limit != Some(Limit::Violation))
@@ -71,6 +72,14 @@ pub fn checked(model: &Model, checked: &Checked) -> String {
     }
     text.push_str(&afterwards(&checked.exploration));
     text
+}
+
+/// Whether what is counted are states, or classes of them.
+fn symmetry(model: &Model) -> String {
+    match model.is_symmetric() {
+        true => format!("  {:<13} on: states that are alike are one\n", "symmetry"),
+        false => String::new(),
+    }
 }
 
 /// What stays of a run, and what can be done with it.
