@@ -4,6 +4,7 @@ mod codecs;
 mod device;
 mod disk;
 mod disk_structures;
+mod murphi;
 mod ram;
 mod records;
 mod sets;
@@ -25,6 +26,8 @@ pub(crate) enum Part {
         /// Of how many keys.
         count: usize,
     },
+    /// Murphi models beside rumur, and those that CMurphi was measured on.
+    Murphi(murphi::Arguments),
     /// The RAM engine beside SPIN, and one thread beside two.
     Ram(ram::Arguments),
     /// Explore models and keep their records for `bench disk --records`.
@@ -41,6 +44,7 @@ pub(crate) fn run(part: &Part) -> anyhow::Result<ExitCode> {
             disk_structures::rival::print_peak(*contestant, *count)?;
             Ok(ExitCode::SUCCESS)
         }
+        Part::Murphi(arguments) => murphi::run(arguments),
         Part::Ram(arguments) => ram::run(arguments),
         Part::Records(arguments) => records::run(arguments),
         Part::Successors(arguments) => successors::run(arguments),

@@ -109,7 +109,7 @@ fn row(runs: &[Taken]) -> String {
 }
 
 /// Median, and the range.
-fn spread(values: &[f64]) -> String {
+pub(super) fn spread(values: &[f64]) -> String {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (least, most) = (sorted[0], sorted[sorted.len() - 1]);
@@ -130,7 +130,7 @@ fn build_pan(work: &Path, name: &str) -> anyhow::Result<PathBuf> {
     Ok(folder.join("pan"))
 }
 
-fn succeed(command: &mut Command) -> anyhow::Result<()> {
+pub(super) fn succeed(command: &mut Command) -> anyhow::Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("{name} is not installed"))?;
     ensure!(output.status.success(), "{name} failed: {}", String::from_utf8_lossy(&output.stderr));
