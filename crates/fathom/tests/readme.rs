@@ -1,4 +1,4 @@
-//! The README shows exactly what is printed. Its `console` blocks are run in order in a folder that has the models; `FATHOM_BLESS=1` writes them anew.
+//! The README and the tutorials show exactly what is printed. Their `console` blocks are run in order in a folder that has the models; `FATHOM_BLESS=1` writes them anew.
 //! Amounts of memory, times and rates are not compared.
 
 use std::path::Path;
@@ -6,8 +6,17 @@ use std::process::Command;
 
 #[test]
 fn the_readme_shows_what_is_printed() {
+    shows_what_is_printed("README.md");
+}
+
+#[test]
+fn the_tutorial_of_murphi_shows_what_is_printed() {
+    shows_what_is_printed("docs/src/murphi-tutorial.md");
+}
+
+fn shows_what_is_printed(page: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join("README.md")).expect("there is a README");
+    let text = std::fs::read_to_string(root.join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
     let scratch = tempfile::tempdir().expect("a folder");
     let models = scratch.path().join("models");
     std::fs::create_dir(&models).expect("a folder");
@@ -38,9 +47,9 @@ fn the_readme_shows_what_is_printed() {
     }
     assert!(blocks >= 2, "{blocks} blocks");
     if std::env::var_os("FATHOM_BLESS").is_some() {
-        std::fs::write(root.join("README.md"), written).expect("the README can be written");
+        std::fs::write(root.join(page), written).unwrap_or_else(|error| panic!("{page}: {error}"));
     } else {
-        assert!(text == written, "README.md should be\n{written}\nFATHOM_BLESS=1 writes it anew");
+        assert!(text == written, "{page} should be\n{written}\nFATHOM_BLESS=1 writes it anew");
     }
 }
 
