@@ -5,6 +5,7 @@
 -- faults: 0
 -- property: neighbours_do_not_eat_together: stated neighbours do not eat together => holds
 -- property: stuck: deadlock => violated, length 5
+-- property: somebody_can_always_still_eat: liveness somebody can always still eat => violated, length 5
 -- Philosophers who all take their left fork first, and in the end wait for ever.
 
 const N: 5;
@@ -49,3 +50,5 @@ end;
 
 invariant "neighbours do not eat together"
   forall s: seat do philosopher[s] = eats -> philosopher[right(s)] != eats end;
+
+liveness "somebody can always still eat" exists s: seat do philosopher[s] = eats end;

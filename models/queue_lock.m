@@ -5,6 +5,7 @@
 -- faults: 0
 -- property: one_at_a_time: stated one at a time => holds
 -- property: stuck: deadlock => holds
+-- property: the_lock_can_always_become_free: liveness the lock can always become free => holds
 -- A lock as a queue: each process spins on its own flag, and hands the lock to the one behind it. Swap and compare-and-swap on the tail are
 -- atomic, everything else takes steps of its own.
 
@@ -76,3 +77,5 @@ invariant "one at a time"
   forall p: process do forall q: process do
     p != q -> at[p] != inside | at[q] != inside
   end end;
+
+liveness "the lock can always become free" isundefined(tail);

@@ -20,6 +20,7 @@
 //! | `counters` | how many of something are there, when there are mostly few? |
 //! | `cycle` | which accepting run goes round in what a fix-point has left? |
 //! | [`lasso`] | what is an infinite run, and is it really one? |
+//! | [`possible`] | body: from which states can a goal still be reached? |
 //! | [`watch`] | what is looked for in every state, and what was found? |
 //! | [`trace`] | how does a run lead to a state? |
 //! | [`replay`] | is a path really a run, and does it show what it claims? |
@@ -42,6 +43,7 @@ pub mod lasso;
 pub mod layer_loop;
 mod layers;
 mod path_stack;
+pub mod possible;
 pub mod replay;
 pub mod trace;
 pub mod unfold;

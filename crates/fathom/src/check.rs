@@ -2,6 +2,7 @@
 //!
 //! Every run that is shown has been replayed on a fresh interpreter first; one that does not pass is an error of fathom, never a verdict.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use fathom_disk::budget::Budget;
@@ -19,7 +20,6 @@ use fathom_search::watch::{Condition, Finding};
 use crate::assemble::{self, Kept, LayerEngine, Model, Searched, System};
 use crate::coverage::Coverage;
 use crate::home::Home;
-use crate::liveness_property::LivenessProperty;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::run::{Counts, DiskUsage, Exploration, RunError, Usage, limit_of};
@@ -94,9 +94,9 @@ impl Checked {
     }
 
     /// A property that was not looked at since an earlier search has ended the check.
-    pub fn unanswered(property: &LivenessProperty, earlier: &Checked) -> Checked {
+    pub fn unanswered(property: &Property, earlier: &Checked) -> Checked {
         let answer = Answer {
-            property: property.property.clone(),
+            property: property.clone(),
             verdict: Verdict::Unknown,
             trace: None,
             vacuous: false,
@@ -195,8 +195,13 @@ pub fn check(
 }
 
 /// Why a path in which states that are alike are one may have no run behind it.
-pub(crate) const NO_RUN: &str = "with --symmetry on no run stands behind it: the model tells values of a scalarset apart, perhaps by the order of a loop; \
+const NO_RUN: &str = "with --symmetry on no run stands behind it: the model tells values of a scalarset apart, perhaps by the order of a loop; \
      --symmetry off checks it as it is";
+
+/// No run stands behind what a search found.
+pub(crate) fn no_run(property: &str) -> RunError {
+    RunError::Replay { property: property.to_owned(), refusal: NO_RUN.to_owned() }
+}
 
 /// Room for steps that is put aside for rebuilding paths.
 const PATH_STEPS: usize = 2048;
@@ -286,22 +291,41 @@ pub(crate) fn proven(
     fault: Option<fathom_model::steps::Fault>,
     shortest: bool,
 ) -> Result<Trace, RunError> {
+    let name = &plan.properties[number].name;
+    let path = path.map(|path| real_path(model, name, path)).transpose()?;
+    judged(model, plan, number, path.as_deref(), fault, shortest)
+}
+
+/// The run of the model that stands behind a path of its search.
+pub(crate) fn real_path<'p>(
+    model: &Model,
+    property: &str,
+    path: &'p Path,
+) -> Result<Cow<'p, Path>, RunError> {
+    match model.quotient(Vec::new()) {
+        Some(quotient) => Ok(Cow::Owned(unfold_path(&quotient, path).ok_or_else(|| no_run(property))?)),
+        None => Ok(Cow::Borrowed(path)),
+    }
+}
+
+/// A run of the model in words, if a fresh interpreter agrees that it violates property `number` of the plan.
+pub(crate) fn judged(
+    model: &Model,
+    plan: &Plan,
+    number: usize,
+    path: Option<&Path>,
+    fault: Option<fathom_model::steps::Fault>,
+    shortest: bool,
+) -> Result<Trace, RunError> {
     let judge = model.interpreter(plan.labels.clone());
     let property = &plan.properties[number];
     let refuse = |refusal: String| RunError::Replay { property: property.name.clone(), refusal };
-    let unfolded;
-    let (path, fault) = match model.quotient(Vec::new()) {
-        Some(quotient) => {
-            unfolded = path
-                .map(|path| unfold_path(&quotient, path).ok_or_else(|| refuse(NO_RUN.into())))
-                .transpose()?;
-            let last = unfolded.as_ref().and_then(|path| path.records.last());
-            let fault = fault.map(|fault| {
-                unfold_fault(&judge, last.map(Vec::as_slice), fault).ok_or_else(|| refuse(NO_RUN.into()))
-            });
-            (unfolded.as_ref(), fault.transpose()?)
+    let fault = match fault.filter(|_| model.is_symmetric()) {
+        Some(fault) => {
+            let last = path.and_then(|path| path.records.last()).map(Vec::as_slice);
+            Some(unfold_fault(&judge, last, fault).ok_or_else(|| no_run(&property.name))?)
         }
-        None => (path, fault),
+        None => fault,
     };
     let Some(path) = path else {
         let fault = fault.ok_or_else(|| refuse("it has no state".into()))?;

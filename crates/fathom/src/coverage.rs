@@ -1,5 +1,7 @@
 //! What does the model say that never happens? Transitions never taken, locations never reached.
 //!
+//! Of rules, those never fired in any of their instances.
+//!
 //! A search notes which actions were taken. Several actions may come from one transition of the source (a sender and each of its receivers),
 //! which was taken if one of them was. A location is reached if a process starts there or a taken action leads there. Of a search that ended early
 //! this says what did not happen so far.

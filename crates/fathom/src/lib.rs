@@ -17,6 +17,7 @@
 //! | [`check`] | does a model do what it should? |
 //! | [`liveness`] | do the infinite runs of a model do what they should? |
 //! | [`liveness_search`] | which engine looks for an accepting run, and how? |
+//! | [`possibility`] | can a model always still reach what it should? |
 //! | [`hunt`] | can a violation be found without looking everywhere? |
 //! | [`scratch`] | where do files live that a run needs only while it lasts? |
 //! | [`simulate`] | where can a model go from here? |
@@ -45,6 +46,7 @@ pub mod liveness_property;
 pub mod liveness_search;
 pub mod machine;
 pub mod observer;
+pub mod possibility;
 pub mod progress;
 pub mod property;
 pub mod report;

@@ -15,7 +15,7 @@ use fathom_search::trace::Path;
 use fathom_search::unfold::unfold_lasso;
 
 use crate::assemble::{self, Model, System};
-use crate::check::{Answer, Checked, Verdict};
+use crate::check::{Answer, Checked, Verdict, no_run};
 use crate::liveness_property::LivenessProperty;
 use crate::liveness_search::{self, Searched, Task};
 use crate::observer::Watcher;
@@ -122,7 +122,7 @@ fn proven(
     let stutter = product.stutter();
     let (run, places) = match model.quotient(Vec::new()) {
         Some(quotient) => {
-            unfold_lasso(&quotient, &run, Some(stutter)).ok_or_else(|| refuse(crate::check::NO_RUN.into()))?
+            unfold_lasso(&quotient, &run, Some(stutter)).ok_or_else(|| no_run(&property.property.name))?
         }
         None => {
             let places = (0..run.records.len()).collect();

@@ -79,7 +79,7 @@ pub(crate) struct Task<'a> {
 }
 
 /// Where folders for files that go away are made.
-const SCRATCH: &str = ".fathom";
+pub(crate) const SCRATCH: &str = ".fathom";
 
 impl LivenessEngine {
     /// Those that miss nothing.

@@ -11,6 +11,7 @@ use fathom_search::watch::Condition;
 
 use crate::assemble::{Language, Model, ModelError};
 use crate::liveness_property::{LivenessError, LivenessProperty, LivenessQuestions};
+use crate::possibility::Possibility;
 
 /// What a user asks about a model.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +86,8 @@ pub enum PropertyKind {
         /// The label that says so.
         label: usize,
     },
+    /// From every state, one can be reached where it holds.
+    Possible,
     /// A formula holds of every infinite run.
     Ltl,
     /// No infinite run is accepted by a process of the model.
@@ -104,6 +107,8 @@ pub struct Plan {
     pub constraint: Option<usize>,
     /// The label of valid ends.
     pub valid_end: Option<usize>,
+    /// What the model says can always still be reached; each has a search of its own.
+    pub possibilities: Vec<Possibility>,
 }
 
 /// The questions cannot be asked.
@@ -120,14 +125,6 @@ pub enum PlanError {
         name: String,
         /// What to do.
         help: String,
-    },
-    /// The property says that something can always be reached, which is not checked.
-    #[error(
-        "`{name}` is a `liveness` property, which is not checked; ask for others with --property, or use --ltl"
-    )]
-    Liveness {
-        /// Its name.
-        name: String,
     },
     /// There are too many expressions for one exploration.
     #[error(
@@ -146,6 +143,7 @@ impl PropertyKind {
             PropertyKind::Deadlock => "deadlock",
             PropertyKind::Cover { .. } => "cover",
             PropertyKind::Fault => "fault",
+            PropertyKind::Possible => "liveness",
             PropertyKind::Ltl => "ltl",
             PropertyKind::Process => "process",
         }
@@ -201,6 +199,7 @@ impl Plan {
             labels: Vec::new(),
             constraint: None,
             valid_end: None,
+            possibilities: Vec::new(),
         };
         plan.add_stated(model, questions)?;
         for text in questions.invariants.iter().map(|text| text.trim()) {
@@ -230,14 +229,29 @@ impl Plan {
             labels,
             constraint: None,
             valid_end: None,
+            possibilities: Vec::new(),
         };
         plan.add_faults(Faults::Stop);
         plan
     }
 
+    /// The one question whether a state is met where a goal is not: where the run to a trap ends.
+    pub(crate) fn of_possibility(possibility: &Possibility) -> Plan {
+        let condition = Condition::Label { label: 0, value: false };
+        Plan {
+            properties: vec![possibility.property.clone()],
+            conditions: vec![condition],
+            labels: vec![possibility.goal.clone()],
+            constraint: None,
+            valid_end: None,
+            possibilities: Vec::new(),
+        }
+    }
+
     /// Whether there is nothing to check but that the model does not fault.
     pub fn asks_nothing(&self) -> bool {
-        self.properties.iter().all(|property| property.kind == PropertyKind::Fault)
+        self.possibilities.is_empty()
+            && self.properties.iter().all(|property| property.kind == PropertyKind::Fault)
     }
 
     /// Whether states without steps to another state are looked for.
@@ -260,7 +274,10 @@ impl Plan {
             let number = self.labels.len();
             let (condition, kind) = match label.kind {
                 LabelKind::Cover => (Condition::Never, PropertyKind::Cover { label: number }),
-                LabelKind::Liveness => return Err(PlanError::Liveness { name: label.name.clone() }),
+                LabelKind::Liveness => {
+                    self.possibilities.push(Possibility::stated(label));
+                    continue;
+                }
                 _ => (Condition::Label { label: number, value: false }, PropertyKind::Assertion),
             };
             self.conditions.push(condition);

@@ -11,6 +11,7 @@ use expectations::{Expectations, Expected};
 use fathom::assemble::{LayerEngine, Model, ModelOptions};
 use fathom::check::{Answer, Checked, Stop, Verdict, check};
 use fathom::observer::Watcher;
+use fathom::possibility;
 use fathom::property::{DeadlockKind, Plan, PropertyKind, Questions};
 use fathom::settings::Resources;
 use fathom_model::expression::Overflow;
@@ -61,6 +62,11 @@ fn compare(
     let resources = Resources { threads, jit, ..Resources::of_this_machine() };
     let checked = check(model, &plan, engine, Stop::Never, &resources, &Watcher::silent(None), None)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let possible =
+        plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &Watcher::silent(None)));
+    let possible: Vec<Answer> = possible
+        .flat_map(|it| it.unwrap_or_else(|error| panic!("{}: {error}", path.display())).answers)
+        .collect();
     let counts = &checked.exploration.counts;
     let context = format!("{} with {}, {threads} threads, compiled: {jit}", path.display(), engine.name());
     assert_eq!(counts.states, Some(expected.states), "states of {context}");
@@ -69,7 +75,8 @@ fn compare(
     assert_eq!(counts.deadlocks, Some(expected.deadlocks), "deadlocks of {context}");
     assert_eq!(counts.faults, expected.faults, "faults of {context}");
     for property in &expected.properties {
-        let (found, length) = answer_to(property, &checked.answers);
+        let answers = if property.kind == "liveness" { &possible } else { &checked.answers };
+        let (found, length) = answer_to(property, answers);
         let violated = matches!(property.verdict.as_str(), "violated" | "reachable");
         assert_eq!(found, violated, "{} of {context}", property.name);
         assert_eq!(length, property.length, "length of {} of {context}", property.name);
@@ -103,6 +110,7 @@ fn answer_to(property: &Expected, answers: &[Answer]) -> (bool, Option<usize>) {
         ("stated", PropertyKind::Assertion | PropertyKind::Cover { .. }) => {
             answer.property.name == property.expression
         }
+        ("liveness", PropertyKind::Possible) => answer.property.name == property.expression,
         ("deadlock", PropertyKind::Deadlock) | ("fault", PropertyKind::Fault) => true,
         _ => false,
     });

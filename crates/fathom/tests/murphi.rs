@@ -3,11 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom::assemble::{LayerEngine, Model, ModelOptions};
+use fathom::assemble::{Language, LayerEngine, Model, ModelOptions};
 use fathom::check::{Checked, Stop, Verdict, check};
 use fathom::observer::Watcher;
+use fathom::possibility;
 use fathom::property::{DeadlockKind, Faults, Plan, Questions};
 use fathom::settings::Resources;
+use fathom_lang::source::SourceText;
 
 fn corpus(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/murphi").join(folder);
@@ -22,16 +24,22 @@ fn run(
     path: &Path,
     constants: &[(&str, i64)],
     questions: &Questions,
-    jit: bool,
+    (jit, symmetry): (bool, bool),
     max_depth: Option<u64>,
 ) -> Checked {
     let constants = constants.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    let options = ModelOptions { constants, ..ModelOptions::default() };
+    let options = ModelOptions { constants, symmetry, ..ModelOptions::default() };
     let model = Model::read(path, &options).unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&model, questions).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let resources = Resources { jit, threads: 1, max_depth, ..Resources::of_this_machine() };
-    check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None), None)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let watcher = Watcher::silent(None);
+    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &watcher, None)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for possibility in &plan.possibilities {
+        let next = possibility::check(&model, possibility, &resources, &watcher);
+        checked = checked.and(next.unwrap_or_else(|error| panic!("{}: {error}", path.display())));
+    }
+    checked
 }
 
 /// A model, its constants, states, and rules fired.
@@ -55,7 +63,35 @@ fn published_counts_without_symmetry() {
     let long = if std::env::var_os("FATHOM_LONG").is_some() { long } else { &[] };
     for (name, constants, states, rules) in short.iter().chain(long) {
         let questions = Questions { deadlock: Some(DeadlockKind::Off), ..Questions::default() };
-        let checked = run(&folder.join(name), constants, &questions, true, None);
+        let checked = run(&folder.join(name), constants, &questions, (true, false), None);
+        let counts = &checked.exploration.counts;
+        assert_eq!((counts.states, counts.edges), (Some(*states), *rules), "{name}");
+        assert_eq!(checked.verdict(), Verdict::Holds, "{name}");
+    }
+}
+
+/// With symmetry there are as many states as CMurphi finds in its canonical mode, and as many rules are fired.
+#[test]
+fn published_counts_with_symmetry() {
+    let Some(folder) = corpus("models") else { return };
+    let short: &[Published] = &[
+        ("mux/n_peterson.m", &[("N", 5)], 6_770, 33_850),
+        ("mux/n_peterson.m", &[("N", 6)], 35_159, 210_954),
+        ("mux/mcslock1.m", &[], 23_636, 94_544),
+        ("sym/list6.m", &[], 23_410, 99_874),
+        ("sym/adash.m", &[], 10_466, 137_708),
+        ("sym/cache3.m", &[], 31_433, 264_758),
+        ("romp/german.m", &[], 28_088, 150_584),
+    ];
+    let long: &[Published] = &[
+        ("mux/n_peterson.m", &[("N", 7)], 163_298, 1_143_086),
+        ("mux/mcslock2.m", &[], 540_219, 1_620_657),
+        ("romp/german.m", &[("NODE_NUM", 5)], 131_112, 876_780),
+    ];
+    let long = if std::env::var_os("FATHOM_LONG").is_some() { long } else { &[] };
+    for (name, constants, states, rules) in short.iter().chain(long) {
+        let questions = Questions { deadlock: Some(DeadlockKind::Off), ..Questions::default() };
+        let checked = run(&folder.join(name), constants, &questions, (true, true), None);
         let counts = &checked.exploration.counts;
         assert_eq!((counts.states, counts.edges), (Some(*states), *rules), "{name}");
         assert_eq!(checked.verdict(), Verdict::Holds, "{name}");
@@ -63,13 +99,8 @@ fn published_counts_without_symmetry() {
 }
 
 /// Tests of rumur that are not about the language: why each is left out.
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("cover-stmt-miss.m", "a `cover` statement is not counted"),
-    ("liveness-", "`liveness` is refused by name"),
-    ("apartment.m", "`liveness` is refused by name"),
-    ("no-cex-bug2.m", "`liveness` is refused by name"),
-    ("smt-", "about an SMT solver that proves reads of undefined values needless"),
-];
+const LEFT_OUT: &[(&str, &str)] =
+    &[("smt-", "about an SMT solver that proves reads of undefined values needless")];
 
 #[test]
 fn rumur_tests_end_as_they_say() {
@@ -95,13 +126,13 @@ fn rumur_tests_end_as_they_say() {
         };
         let bound = text.contains("'--bound', '3'").then_some(3);
         let questions = Questions { deadlock, faults: Faults::Stop, ..Questions::default() };
-        for jit in [false, true] {
-            let outcome = run(path, &[], &questions, jit, bound);
+        for (jit, symmetry) in [(false, false), (true, false), (true, true)] {
+            let outcome = run(path, &[], &questions, (jit, symmetry), bound);
             let wrong = matches!(outcome.verdict(), Verdict::Violated | Verdict::Fault);
             assert_eq!(
                 wrong,
                 text.contains("checker_exit_code: 1"),
-                "{name}, compiled: {jit}: {:?}",
+                "{name}, compiled: {jit}, symmetry: {symmetry}: {:?}",
                 outcome.answers
             );
         }
@@ -109,4 +140,33 @@ fn rumur_tests_end_as_they_say() {
     }
     eprintln!("{checked} tests of rumur");
     assert!(checked > 90, "only {checked} tests of rumur were run");
+}
+
+/// A `cover` statement is met if some rule, or what it calls, comes by with its condition true.
+#[test]
+fn cover_statements_are_told() {
+    let text = "type p: scalarset(2); var x: array [p] of 0..3; b: boolean;\n\
+        procedure step(var n: 0..3); begin cover \"in a call\" n = 1; n := (n + 1) % 4; end;\n\
+        startstate begin for i: p do x[i] := 0; end; b := false; end;\n\
+        ruleset i: p do\n\
+          rule \"steps\" x[i] < 2 ==> begin step(x[i]); cover \"after\" x[i] = 2; cover \"too far\" x[i] = 3; b := !b; end;\n\
+          rule \"never\" x[i] > 2 ==> begin cover \"not reached\" true; end;\n\
+          rule \"ends\" begin if b then return; end; cover \"behind a return\" b; assume x[i] = 1; cover \"assumed\" x[i] = 2; end;\n\
+        end;";
+    for (jit, symmetry) in [(false, false), (true, false), (true, true)] {
+        let options = ModelOptions { symmetry, ..ModelOptions::default() };
+        let model = Model::compile(SourceText::new("m.m", text), Language::Murphi, &options)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let plan =
+            Plan::new(&model, &Questions { deadlock: Some(DeadlockKind::Off), ..Questions::default() })
+                .unwrap_or_else(|error| panic!("{error}"));
+        let resources = Resources { jit, threads: 1, ..Resources::of_this_machine() };
+        let watcher = Watcher::silent(None);
+        let checked = check(&model, &plan, LayerEngine::Ram, Stop::Never, &resources, &watcher, None)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let covered = checked.answers.iter().filter(|answer| answer.verdict == Verdict::Holds);
+        let covered: Vec<&str> = covered.map(|answer| &*answer.property.name).collect();
+        assert_eq!(covered, ["after", "in a call", "fault"], "compiled: {jit}, symmetry: {symmetry}");
+        assert_eq!(checked.answers.len(), 7, "all others are never met");
+    }
 }

@@ -33,9 +33,9 @@ pub(crate) enum Around<'t> {
 }
 
 /// A rule with what is around it, the outermost first.
-struct Found<'t, T> {
-    around: Vec<Around<'t>>,
-    what: T,
+pub(crate) struct Found<'t, T> {
+    pub(crate) around: Vec<Around<'t>>,
+    pub(crate) what: T,
 }
 
 /// The rules of a model, by what they are.
@@ -86,7 +86,9 @@ impl<'t> Lowerer<'t> {
             self.start(start, number, diagnostics);
         }
         self.actions(&rules.simple, diagnostics);
-        self.labels(&rules.properties, diagnostics);
+        let mut number = 0;
+        self.labels(&rules.properties, &mut number, diagnostics);
+        self.cover_statements(&rules.simple, &mut number, diagnostics);
     }
 
     fn start(
@@ -205,7 +207,7 @@ impl<'t> Lowerer<'t> {
         Arc::new(Command { parameters, guard, body })
     }
 
-    fn bind_aliases_around(&mut self, around: &[Around<'t>], out: &mut Vec<Statement>) {
+    pub(crate) fn bind_aliases_around(&mut self, around: &[Around<'t>], out: &mut Vec<Statement>) {
         for it in around {
             if let Around::Aliases(aliases) = it {
                 self.bind_aliases(aliases, out);
@@ -214,7 +216,7 @@ impl<'t> Lowerer<'t> {
     }
 
     /// The guard of a rule: of each choice that there is something to choose, then its own.
-    fn guard(&mut self, around: &[Around<'t>], block: &'t Block) -> Expression {
+    pub(crate) fn guard(&mut self, around: &[Around<'t>], block: &'t Block) -> Expression {
         let Some((first, rest)) = around.split_first() else {
             let span = block.guard.as_ref().map_or(block.span, |guard| guard.span);
             return self.computation(span, |lowerer, out| match &block.guard {
@@ -340,8 +342,12 @@ impl<'t> Lowerer<'t> {
     }
 
     /// Labels for what the model states. Invariants that there is no room for share the last label.
-    fn labels(&mut self, properties: &[Found<'t, (&'t Property, Span)>], diagnostics: &mut Diagnostics) {
-        let mut number = 0;
+    fn labels(
+        &mut self,
+        properties: &[Found<'t, (&'t Property, Span)>],
+        number: &mut usize,
+        diagnostics: &mut Diagnostics,
+    ) {
         for Found { around, what: (property, span) } in properties {
             let (kind, word) = match property.category {
                 Category::Assumption => continue,
@@ -349,7 +355,7 @@ impl<'t> Lowerer<'t> {
                 Category::Cover => (LabelKind::Cover, "cover"),
                 Category::Liveness => (LabelKind::Liveness, "liveness"),
             };
-            number += 1;
+            *number += 1;
             let name = property.message.clone().unwrap_or_else(|| format!("{word} {number}"));
             if kind == LabelKind::Assertion {
                 let expression = self.property(around, &property.condition);
@@ -429,7 +435,7 @@ impl<'t> Lowerer<'t> {
         each.flat_map(|(value, member)| [value, member.map_or(-1, |member| i64::from(member.0))]).collect()
     }
 
-    fn label(
+    pub(crate) fn label(
         &mut self,
         name: String,
         kind: LabelKind,

@@ -1,4 +1,4 @@
-//! How often does a function call itself?
+//! Which calls stand in statements, and how often does a function call itself?
 
 use super::tree::{
     Call, FunctionId, Place, Quantifier, Root, Statement, StatementKind, Step, Value, ValueKind, Values,
@@ -13,8 +13,24 @@ pub(crate) fn calls_of(body: &[Statement], function: FunctionId) -> usize {
     count
 }
 
-fn visit_statement(statement: &Statement, visit: &mut dyn FnMut(&Call)) {
-    let mut bodies: Vec<&[Statement]> = Vec::new();
+/// The bodies inside a statement.
+pub(crate) fn bodies(statement: &Statement) -> Vec<&[Statement]> {
+    match &statement.kind {
+        StatementKind::If(arms, otherwise) => {
+            arms.iter().map(|(_, body)| body.as_slice()).chain([otherwise.as_slice()]).collect()
+        }
+        StatementKind::Switch(_, cases, otherwise) => {
+            cases.iter().map(|(_, body)| body.as_slice()).chain([otherwise.as_slice()]).collect()
+        }
+        StatementKind::For(_, body) | StatementKind::While(_, body) | StatementKind::Alias(_, body) => {
+            vec![body]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Visits the calls of a statement and of those inside it.
+pub(crate) fn visit_statement(statement: &Statement, visit: &mut dyn FnMut(&Call)) {
     match &statement.kind {
         StatementKind::Assign(place, value)
         | StatementKind::MultisetAdd(value, place)
@@ -22,33 +38,14 @@ fn visit_statement(statement: &Statement, visit: &mut dyn FnMut(&Call)) {
             visit_place(place, visit);
             visit_value(value, visit);
         }
-        StatementKind::If(arms, otherwise) => {
-            for (condition, body) in arms {
-                visit_value(condition, visit);
-                bodies.push(body);
-            }
-            bodies.push(otherwise);
-        }
-        StatementKind::Switch(value, cases, otherwise) => {
+        StatementKind::If(arms, _) => arms.iter().for_each(|(condition, _)| visit_value(condition, visit)),
+        StatementKind::Switch(value, cases, _) => {
             visit_value(value, visit);
-            for (values, body) in cases {
-                values.iter().for_each(|value| visit_value(value, visit));
-                bodies.push(body);
-            }
-            bodies.push(otherwise);
+            cases.iter().flat_map(|(values, _)| values).for_each(|value| visit_value(value, visit));
         }
-        StatementKind::For(quantifier, body) => {
-            visit_quantifier(quantifier, visit);
-            bodies.push(body);
-        }
-        StatementKind::While(condition, body) => {
-            visit_value(condition, visit);
-            bodies.push(body);
-        }
-        StatementKind::Alias(aliases, body) => {
-            aliases.iter().for_each(|alias| visit_value(&alias.value, visit));
-            bodies.push(body);
-        }
+        StatementKind::For(quantifier, _) => visit_quantifier(quantifier, visit),
+        StatementKind::While(condition, _) => visit_value(condition, visit),
+        StatementKind::Alias(aliases, _) => aliases.iter().for_each(|alias| visit_value(&alias.value, visit)),
         StatementKind::Call(call) => visit_call(call, visit),
         StatementKind::Clear(place) | StatementKind::Undefine(place) => visit_place(place, visit),
         StatementKind::Property(property) => visit_value(&property.condition, visit),
@@ -61,7 +58,7 @@ fn visit_statement(statement: &Statement, visit: &mut dyn FnMut(&Call)) {
         }
         StatementKind::Error(_) => {}
     }
-    bodies.into_iter().flatten().for_each(|statement| visit_statement(statement, visit));
+    bodies(statement).into_iter().flatten().for_each(|statement| visit_statement(statement, visit));
 }
 
 fn visit_call(call: &Call, visit: &mut dyn FnMut(&Call)) {

@@ -84,6 +84,7 @@ impl<'t> Lowerer<'t> {
                 let region = self.region(place, out);
                 self.undefine(&region, span, out);
             }
+            StatementKind::Error(_) if self.covering.is_some() => self.end_copy(out),
             StatementKind::Error(message) => {
                 out.push(Statement::Fail { kind: FaultKind::Failure, message: Some(message.clone()), span });
             }
@@ -178,7 +179,7 @@ impl<'t> Lowerer<'t> {
         Some(Expression { kind: ExpressionKind::IsUndefined(place), span: code.span })
     }
 
-    fn copy(&mut self, target: &Region, source: &Region, span: Span, out: &mut Vec<Statement>) {
+    pub(crate) fn copy(&mut self, target: &Region, source: &Region, span: Span, out: &mut Vec<Statement>) {
         for leaf in 0..target.leaves.len() {
             let ((to, count), (from, _)) = (self.target(target, leaf, span), self.target(source, leaf, span));
             self.spend();
@@ -275,6 +276,9 @@ impl<'t> Lowerer<'t> {
     }
 
     fn property_statement(&mut self, property: &'t Property, span: Span, out: &mut Vec<Statement>) {
+        if let Some(covering) = self.covering {
+            return self.covered_statement(covering, property, span, out);
+        }
         match property.category {
             Category::Assertion => {
                 let condition = self.expression(&property.condition, out);

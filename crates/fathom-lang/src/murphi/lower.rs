@@ -13,6 +13,7 @@ use fathom_model::symmetry::Symmetry;
 
 use super::MurphiOptions;
 use super::collect_symmetry::Collector;
+use super::cover::Covering;
 use super::layout::{self, Part, Region};
 use super::tree::{FunctionId, LocalId, Tree, Value};
 use super::types::TypeId;
@@ -110,6 +111,10 @@ pub(crate) struct Lowerer<'t> {
     pub(crate) loop_bound: u32,
     /// Whether states that are alike are to be one.
     pub(crate) symmetric: bool,
+    /// How many computations are open, one inside the other.
+    pub(crate) computations: u32,
+    /// The `cover` statement that is looked for, if a rule is run on a copy of the state.
+    pub(crate) covering: Option<Covering>,
     /// What every state must satisfy to be looked at.
     pub(crate) assumptions: Vec<Expression>,
     nodes: usize,
@@ -129,6 +134,8 @@ impl<'t> Lowerer<'t> {
             fixed: HashSet::new(),
             loop_bound: options.loop_bound,
             symmetric: options.symmetry,
+            computations: 0,
+            covering: None,
             assumptions: Vec::new(),
             nodes: 0,
         }
@@ -228,8 +235,10 @@ impl<'t> Lowerer<'t> {
         part: impl FnOnce(&mut Self, &mut Vec<Statement>) -> Expression,
     ) -> Expression {
         let (blocks, exit) = (std::mem::take(&mut self.blocks), self.exit.take());
+        self.computations += 1;
         let mut body = Vec::new();
         let (value, locals) = self.scoped(|lowerer| part(lowerer, &mut body));
+        self.computations -= 1;
         self.blocks = blocks;
         self.exit = exit;
         if body.is_empty() && locals.is_empty() {

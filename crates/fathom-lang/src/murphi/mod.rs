@@ -9,7 +9,7 @@
 //! | `parser`, `rules`, `expressions` | which tree (`ast`) do they form? |
 //! | `resolve`, `types` | which names and types are declared? |
 //! | `typecheck`, `bodies`, `fold` | what do expressions and statements mean (`tree`), and what of it is known? |
-//! | `lower`, `actions`, `commands`, `values`, `calls`, `simplify` | which guarded commands does a model stand for? |
+//! | `lower`, `actions`, `commands`, `values`, `calls`, `cover`, `simplify` | which guarded commands does a model stand for? |
 //! | `layout` | which variables of the program hold a variable of the model? |
 //! | `symbols` | what do names mean outside the model's text, and how is a state told? |
 //! | `collect_symmetry` | which values are alike, and where do they stand in the state? |
@@ -22,6 +22,7 @@ mod bodies;
 mod calls;
 mod collect_symmetry;
 mod commands;
+mod cover;
 mod expressions;
 mod fold;
 mod layout;

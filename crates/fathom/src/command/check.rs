@@ -10,6 +10,7 @@ use crate::home::Home;
 use crate::hunt;
 use crate::identity::Identity;
 use crate::liveness::{self, LivenessEngine, LivenessSettings};
+use crate::possibility;
 use crate::progress::Meter;
 use crate::property::Plan;
 use crate::report::json::{self, Report};
@@ -64,10 +65,26 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         ),
         CheckEngine::Layers(_) => LivenessEngine::default(),
     };
+    anyhow::ensure!(
+        questions.constraint.is_none() || plan.possibilities.is_empty(),
+        "--constraint leaves steps out, and `liveness` speaks of all of them: leave it out, or ask for others with --property"
+    );
     let liveness = LivenessSettings { engine, fair, faults: questions.faults };
     let mut all: Option<Checked> = None;
     if properties.is_empty() || !plan.asks_nothing() {
         all = Some(states_checked(model, plan, settings)?);
+    }
+    for possibility in &plan.possibilities {
+        let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
+        let watcher = watcher(&settings.resources, &settings.output, std::convert::identity)?;
+        let next = match &all {
+            Some(all) if ended => Checked::unanswered(&possibility.property, all),
+            _ => possibility::check(model, possibility, &settings.resources, &watcher)?,
+        };
+        all = Some(match all {
+            Some(all) => all.and(next),
+            None => next,
+        });
     }
     for property in &properties {
         let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
@@ -77,7 +94,7 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         };
         let watcher = watcher(&settings.resources, &settings.output, meter)?;
         let next = match &all {
-            Some(all) if ended => Checked::unanswered(property, all),
+            Some(all) if ended => Checked::unanswered(&property.property, all),
             _ => liveness::check(model, property, &liveness, &settings.resources, &watcher)?,
         };
         all = Some(match all {

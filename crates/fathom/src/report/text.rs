@@ -116,6 +116,7 @@ fn verdict_line(model: &Model, answer: &Answer) -> String {
     let prefix = match kind {
         PropertyKind::Invariant => "invariant ",
         PropertyKind::Reach => "reach ",
+        PropertyKind::Possible => "liveness ",
         PropertyKind::Ltl => "ltl ",
         PropertyKind::Process => "property process ",
         _ => "",
@@ -211,7 +212,9 @@ pub fn uncovered(model: &Model, coverage: &Coverage, early: bool) -> String {
         }
     };
     let Coverage { transitions, never_taken, locations, never_reached } = coverage;
-    list(format!("{} of {transitions} transitions never taken", never_taken.len()), never_taken);
+    let happens =
+        if model.program().rules.is_empty() { "transitions never taken" } else { "rules never fired" };
+    list(format!("{} of {transitions} {happens}", never_taken.len()), never_taken);
     list(format!("{} of {locations} locations never reached", never_reached.len()), never_reached);
     text
 }

@@ -74,6 +74,7 @@ pub fn heading(answer: &Answer) -> String {
     };
     match (answer.property.kind, answer.verdict) {
         (PropertyKind::Reach, Verdict::Violated) => format!("{name} is reachable {after}:"),
+        (PropertyKind::Possible, Verdict::Violated) => format!("{name} can no longer be reached {after}:"),
         (PropertyKind::Deadlock, Verdict::Violated) => format!("{name} {after}:"),
         (PropertyKind::Fault, _) => format!("{} {after}:", fault_title(answer)),
         _ => format!("{name} is violated {after}:"),

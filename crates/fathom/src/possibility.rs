@@ -1,0 +1,144 @@
+//! Can a model always still reach what it should? Murphi's `liveness`: from every reachable state, some run leads to a state where it holds.
+//!
+//! A state from which none does is shown by a shortest path to it. The path is replayed on a fresh interpreter, which then looks for the goal in
+//! what can be reached from there, as far as [`JUDGED_STATES_MAX`] states go.
+
+use std::collections::HashSet;
+use std::path::Path as FilePath;
+use std::time::Instant;
+
+use fathom_model::program::Label;
+use fathom_model::record::Records;
+use fathom_model::steps::{Columns, Labels, Steps};
+use fathom_model::system::TransitionSystem;
+use fathom_search::engines::ram::RamTable;
+use fathom_search::error::SearchError;
+use fathom_search::layer_loop::{self, Ending, Tuning};
+use fathom_search::possible;
+use fathom_search::trace::path_to;
+
+use crate::assemble::{self, Model};
+use crate::check::{Answer, Checked, Verdict, judged, real_path};
+use crate::liveness_search::SCRATCH;
+use crate::observer::Watcher;
+use crate::property::{Plan, Property, PropertyKind};
+use crate::run::{Counts, Exploration, Limit, RunError, Usage, limit_of};
+use crate::scratch::Scratch;
+use crate::settings::Resources;
+
+/// How many states the judge looks at for a goal that cannot be reached.
+pub const JUDGED_STATES_MAX: usize = 20_000;
+
+/// What the model says can always still be reached.
+#[derive(Clone, Debug)]
+pub struct Possibility {
+    /// How it is told of.
+    pub property: Property,
+    /// The goal.
+    pub goal: Label,
+}
+
+impl Possibility {
+    /// As the model states it.
+    pub(crate) fn stated(label: &Label) -> Possibility {
+        let (name, span) = (label.name.clone(), Some(label.span));
+        let property = Property { name, kind: PropertyKind::Possible, span, antecedent: None };
+        Possibility { property, goal: label.clone() }
+    }
+}
+
+/// Answers one question in a search of its own: all states in memory, then passes over them.
+pub fn check(
+    model: &Model,
+    possibility: &Possibility,
+    resources: &Resources,
+    watcher: &Watcher,
+) -> Result<Checked, RunError> {
+    let began = Instant::now();
+    let system = model.system(vec![possibility.goal.clone()], resources.jit);
+    let budget = assemble::data_budget(resources)?;
+    let settings = layer_loop::Settings {
+        threads: resources.threads,
+        conditions: Vec::new(),
+        stop_at_first: false,
+        max_depth: resources.max_depth,
+        coverage: false,
+        tuning: Tuning::default(),
+    };
+    let mut table = RamTable::new(system.shape(), &budget, resources.threads)?;
+    let generated = layer_loop::run(&system, &mut table, &budget, &settings, watcher)?;
+    table.forget_table()?;
+    let mut limit = limit_of(generated.ending, watcher);
+    let mut counts = Counts::of(&generated);
+    let mut trapped = None;
+    if generated.ending == Ending::Complete {
+        let scratch = Scratch::under(FilePath::new(SCRATCH)).map_err(RunError::Scratch)?;
+        let volume = scratch.volume().map_err(RunError::Scratch)?;
+        let layers = generated.layers.iter().count() as u64;
+        match possible::run(&system, 0, &table, layers, &volume, &budget, watcher) {
+            Ok(outcome) => {
+                limit = outcome.stopped.then(|| watcher.reason());
+                counts.visits += outcome.visits;
+                counts.edges += outcome.edges;
+                trapped = outcome.trapped;
+            }
+            Err(SearchError::Budget(_)) => limit = Some(Limit::Ram),
+            Err(other) => return Err(other.into()),
+        }
+    }
+    let elapsed = began.elapsed();
+    watcher.finish().map_err(RunError::Records)?;
+    let trace = match trapped {
+        Some((layer, record)) => {
+            let path = path_to(&system, &table, &budget, layer, &record)?.expect("all layers are kept");
+            let path = real_path(model, &possibility.property.name, &path)?;
+            judge(model, possibility, path.records.last().expect("a path has a state"))?;
+            Some(judged(model, &Plan::of_possibility(possibility), 0, Some(&path), None, true)?)
+        }
+        None => None,
+    };
+    let verdict = match (&trace, limit) {
+        (Some(_), _) => Verdict::Violated,
+        (None, None) => Verdict::Holds,
+        (None, Some(_)) => Verdict::Unknown,
+    };
+    let exploration = Exploration {
+        engine: "ram",
+        store: None,
+        automaton: None,
+        limit,
+        counts,
+        record_bits: system.shape().width_bits,
+        coverage: None,
+        usage: Usage::of(resources, &budget, elapsed),
+        disk: None,
+        cost: None,
+    };
+    let search = Some(Box::new(exploration.clone()));
+    let property = possibility.property.clone();
+    Ok(Checked { answers: vec![Answer { property, verdict, trace, vacuous: false, search }], exploration })
+}
+
+/// Looks for the goal in what can really be reached from a state; finding it is an error of fathom.
+fn judge(model: &Model, possibility: &Possibility, last: &[u64]) -> Result<(), RunError> {
+    let system = model.interpreter(vec![possibility.goal.clone()]);
+    let mut steps = Steps::new(system.shape(), Columns { labels: true, ..Columns::NONE }, 256);
+    let mut known: HashSet<Vec<u64>> = HashSet::from([last.to_vec()]);
+    let mut waiting = vec![last.to_vec()];
+    while let Some(record) = waiting.pop() {
+        while system.expand(Records::new(&record, record.len()), &mut steps) == 0 {
+            steps.grow();
+        }
+        let labels: Labels = steps.labels(0);
+        if !labels.faulted() && labels.holds(0) {
+            let refusal = "the goal can be reached from its last state".to_owned();
+            return Err(RunError::Replay { property: possibility.property.name.clone(), refusal });
+        }
+        for target in steps.targets().iter() {
+            if known.len() < JUDGED_STATES_MAX && known.insert(target.to_vec()) {
+                waiting.push(target.to_vec());
+            }
+        }
+    }
+    Ok(())
+}
