@@ -6,21 +6,24 @@
 //! * Keys of one word: one atomic word per entry, no lock. Two threads in one set at the same moment may lose or double an
 //!   entry, which costs a later miss; an entry is always a key that some thread put there. Zero marks a free entry, so the
 //!   key zero always misses.
-//! * Wider keys: stripes of sets behind a lock each.
+//! * Wider keys: a word before each set says how many entries are used and whether a thread is in it. Who finds another one there does not wait: that
+//!   is a miss, too.
 //!
-//! Memory: `capacity * words * 8` bytes, plus one byte a set for wide keys, charged once; none if the capacity is 0.
+//! Memory: `capacity * words * 8` bytes, plus one word a set for wide keys, charged once; none if the capacity is 0.
 
 use crate::budget::{Budget, BudgetError, Charge};
 use crate::hash::{hash_key, hash_word};
 use crate::intrinsics::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 const WINDOW_OWNER: &str = "window";
 /// Entries of a set: one cache line of one-word keys.
 const WAYS: usize = 8;
-const STRIPES: usize = 64;
+/// Entries of a set of wider keys: with the word before them, two cache lines of two-word keys and a bit less.
+const WIDE_WAYS: usize = 7;
 const BATCH: usize = 64;
+/// Words in a cache line.
+const LINE_WORDS: usize = 8;
 
 /// Cache of recently met keys. Every method takes `&self`; threads share it.
 #[derive(Debug)]
@@ -36,36 +39,23 @@ pub struct Window {
 enum Store {
     /// Set `s` is entries `s * ways ..`.
     Narrow(Vec<AtomicU64>),
-    /// Set `s` is in stripe `s % stripes`.
-    Wide(Vec<Mutex<Stripe>>),
+    /// Set `s` is the words `s * (1 + ways * words) ..`: a header, the keys.
+    Wide(Vec<AtomicU64>),
 }
 
-#[derive(Debug)]
-struct Stripe {
-    keys: Vec<u64>,
-    /// Entries used, of each set.
-    used: Vec<u8>,
-}
+/// The bit of a set's header that says that a thread is in it; the bits above count the entries used.
+const TAKEN: u64 = 1;
 
 impl Window {
     /// A window for keys of `bits` bits that holds at most `capacity` of them: 0 and 1 are legal.
     pub fn new(bits: u32, capacity: usize, budget: &Budget) -> Result<Window, BudgetError> {
         let words = bits.div_ceil(64) as usize;
-        let ways = capacity.min(WAYS);
+        let ways = capacity.min(if words == 1 { WAYS } else { WIDE_WAYS });
         let sets = capacity.checked_div(ways).unwrap_or(0);
-        let bytes = sets * ways * words * 8 + if words > 1 { sets } else { 0 };
-        let charge = budget.charge(WINDOW_OWNER, bytes)?;
-        let store = if words == 1 {
-            Store::Narrow((0..sets * ways).map(|_| AtomicU64::new(0)).collect())
-        } else {
-            let stripes = STRIPES.min(sets);
-            let sets_of = |stripe: usize| (sets - stripe).div_ceil(stripes);
-            let stripe = |stripe| {
-                let sets = sets_of(stripe);
-                Mutex::new(Stripe { keys: vec![0; sets * ways * words], used: vec![0; sets] })
-            };
-            Store::Wide((0..stripes).map(stripe).collect())
-        };
+        let set_words = ways * words + usize::from(words > 1);
+        let charge = budget.charge(WINDOW_OWNER, sets * set_words * 8)?;
+        let entries = (0..sets * set_words).map(|_| AtomicU64::new(0)).collect();
+        let store = if words == 1 { Store::Narrow(entries) } else { Store::Wide(entries) };
         Ok(Window { words, ways, sets, store, _charge: charge })
     }
 
@@ -96,8 +86,13 @@ impl Window {
         for chunk in keys.chunks(BATCH * self.words) {
             for (key, set) in chunk.chunks_exact(self.words).zip(&mut sets) {
                 *set = self.set_of(if let [only] = *key { hash_word(only) } else { hash_key(key) });
-                if let Store::Narrow(entries) = &self.store {
-                    prefetch(entries, *set * self.ways);
+                match &self.store {
+                    Store::Narrow(entries) => prefetch(entries, *set * self.ways),
+                    Store::Wide(words) => {
+                        let start = *set * (1 + self.ways * self.words);
+                        prefetch(words, start);
+                        prefetch(words, start + LINE_WORDS);
+                    }
                 }
             }
             for (key, &set) in chunk.chunks_exact(self.words).zip(&sets) {
@@ -112,11 +107,8 @@ impl Window {
     /// Forgets everything: after an expansion was abandoned its candidates must not count as met.
     pub fn clear(&self) {
         match &self.store {
-            Store::Narrow(entries) => entries.iter().for_each(|entry| entry.store(0, Ordering::Relaxed)),
-            Store::Wide(stripes) => {
-                stripes
-                    .iter()
-                    .for_each(|stripe| stripe.lock().unwrap_or_else(PoisonError::into_inner).used.fill(0));
+            Store::Narrow(words) | Store::Wide(words) => {
+                words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
             }
         }
     }
@@ -130,9 +122,9 @@ impl Window {
     fn meet_in(&self, set: usize, key: &[u64]) -> bool {
         match &self.store {
             Store::Narrow(entries) => meet_narrow(&entries[set * self.ways..(set + 1) * self.ways], key[0]),
-            Store::Wide(stripes) => {
-                let mut stripe = stripes[set % stripes.len()].lock().unwrap_or_else(PoisonError::into_inner);
-                stripe.meet(set / stripes.len(), self.ways, key)
+            Store::Wide(words) => {
+                let length = 1 + self.ways * self.words;
+                meet_wide(&words[set * length..(set + 1) * length], key)
             }
         }
     }
@@ -155,18 +147,30 @@ fn meet_narrow(set: &[AtomicU64], key: u64) -> bool {
     at.is_some() && key != 0
 }
 
-impl Stripe {
-    fn meet(&mut self, set: usize, ways: usize, key: &[u64]) -> bool {
-        let words = key.len();
-        let keys = &mut self.keys[set * ways * words..(set + 1) * ways * words];
-        let used = usize::from(self.used[set]);
-        let at = keys.chunks_exact(words).take(used).position(|entry| entry == key);
-        let moved = at.unwrap_or(used.min(ways - 1));
-        keys.copy_within(..moved * words, words);
-        keys[..words].copy_from_slice(key);
-        if at.is_none() && used < ways {
-            self.used[set] += 1;
-        }
-        at.is_some()
+/// The same for keys of several words, which are read and moved by one thread at a time.
+#[inline]
+fn meet_wide(set: &[AtomicU64], key: &[u64]) -> bool {
+    let (header, entries) = set.split_first().expect("a set has a header");
+    let state = header.load(Ordering::Relaxed);
+    let free = state & TAKEN == 0;
+    if !free || header.compare_exchange(state, state | TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        return false;
     }
+    let words = key.len();
+    let used = (state / 2) as usize;
+    let ways = entries.len() / words;
+    let is_key = |entry: &[AtomicU64]| {
+        entry.iter().zip(key).all(|(word, &wanted)| word.load(Ordering::Relaxed) == wanted)
+    };
+    let at = entries.chunks_exact(words).take(used).position(is_key);
+    let moved = at.unwrap_or(used.min(ways - 1));
+    for place in (0..moved * words).rev() {
+        entries[place + words].store(entries[place].load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+    for (word, &value) in entries.iter().zip(key) {
+        word.store(value, Ordering::Relaxed);
+    }
+    let used = used.max(moved + 1) as u64;
+    header.store(used * 2, Ordering::Release);
+    at.is_some()
 }

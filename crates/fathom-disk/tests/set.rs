@@ -247,3 +247,31 @@ fn a_million_keys_in_one_mebibyte() {
     prober.look_up(&[&run], &near, &mut found).unwrap();
     assert!(!found.iter().any(|&found| found));
 }
+
+/// A finished stream looks like one at the greatest key: the difference must be seen.
+#[test]
+fn the_greatest_key_is_merged_like_any_other() {
+    let budget = Budget::unlimited();
+    for words in 1..=3 {
+        let key = |low: u64| {
+            if low == 9 { vec![u64::MAX; words] } else { [vec![0; words - 1], vec![low]].concat() }
+        };
+        // Which of the keys 1, 2 and the greatest each of three streams has, and how far a chunk reaches.
+        for code in 0..8 * 8 * 8 {
+            let sets: Vec<Vec<u64>> = (0..3)
+                .map(|stream| (0..3).filter(move |bit| code >> (3 * stream + bit) & 1 == 1))
+                .map(|bits| bits.flat_map(|bit| key([1, 2, 9][bit])).collect())
+                .collect();
+            let expected: Vec<u64> = (0..3)
+                .filter(|bit| (0..3).any(|stream| code >> (3 * stream + bit) & 1 == 1))
+                .flat_map(|bit| key([1, 2, 9][bit]))
+                .collect();
+            for chunk in [1, 2, 100] {
+                let streams = sets.iter().map(|keys| SliceStream::new(words, keys)).collect();
+                let mut merge = Merge::new(&budget, words, streams, chunk).unwrap();
+                assert_eq!(drain(&mut merge), expected, "{words} words, {sets:x?}, chunks of {chunk}");
+                assert!(!merge.advance().unwrap(), "the end stays the end");
+            }
+        }
+    }
+}

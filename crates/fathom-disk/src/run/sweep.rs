@@ -257,23 +257,37 @@ fn mark_in_block(words: usize, block: &[u64], keys: &[u64], found: &mut [bool]) 
         _ => at_most(words, keys, last),
     };
     let (keys, found) = (&keys[..count * words], &mut found[..count]);
+    let block_keys = block.len() / words;
     match words {
-        1 if block.len() <= count * CLOSE => mark_beside(block, keys, found),
-        1 => mark_in_strides(block.len(), |place| block[place], |index| keys[index], found),
-        2 => mark_in_strides(
-            block.len() / 2,
+        1 => mark_numbers(block_keys, |place| block[place], |index| keys[index], found),
+        2 => mark_numbers(
+            block_keys,
             |place| key::wide(&block[place * 2..place * 2 + 2]),
             |index| key::wide(&keys[index * 2..index * 2 + 2]),
             found,
         ),
         _ => mark_in_strides(
-            block.len() / words,
+            block_keys,
             |place| &block[place * words..(place + 1) * words],
             |index| &keys[index * words..(index + 1) * words],
             found,
         ),
     }
     count
+}
+
+#[inline(always)]
+fn mark_numbers<K: Ord + Copy>(
+    block_keys: usize,
+    block: impl Fn(usize) -> K,
+    key: impl Fn(usize) -> K,
+    found: &mut [bool],
+) {
+    if block_keys <= found.len() * CLOSE {
+        mark_beside(block_keys, block, key, found);
+    } else {
+        mark_in_strides(block_keys, block, key, found);
+    }
 }
 
 /// So many keys ahead is tried first.
@@ -284,10 +298,16 @@ const CLOSE: usize = 4;
 const STRIDES: [usize; 3] = [64, 8, 1];
 
 /// Passes block and keys side by side, whoever is less going on: no branch depends on the keys. The last of the block is not less than any key.
-fn mark_beside(block: &[u64], keys: &[u64], found: &mut [bool]) {
+#[inline(always)]
+fn mark_beside<K: Ord + Copy>(
+    block_keys: usize,
+    block: impl Fn(usize) -> K,
+    key: impl Fn(usize) -> K,
+    found: &mut [bool],
+) {
     let (mut place, mut index) = (0, 0);
-    while place < block.len() && index < keys.len() {
-        let (known, sought) = (block[place], keys[index]);
+    while place < block_keys && index < found.len() {
+        let (known, sought) = (block(place), key(index));
         found[index] |= known == sought;
         place += usize::from(known < sought);
         index += usize::from(sought <= known);

@@ -18,6 +18,7 @@
 use super::KeyStream;
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
+use crate::key;
 
 /// The union of sorted streams.
 #[derive(Debug)]
@@ -108,53 +109,54 @@ impl<S: KeyStream> Merge<S> {
         Ok(())
     }
 
-    /// One word per key: the loop most used, on plain numbers, without a branch that depends on them. A finished stream has the greatest
+    /// Keys of one and two words: the loop most used, on plain numbers, without a branch that depends on them. A finished stream has the greatest
     /// number for a head.
-    fn fill_one(&mut self) -> Result<(), DiskError> {
+    fn fill_numbers<N: Number>(&mut self) -> Result<(), DiskError> {
+        let words = N::WORDS;
         self.output.resize(self.chunk_words, 0)?;
         let mut written = 0;
         while written < self.chunk_words {
             let winner = self.losers[0] as usize;
-            let key = self.heads[winner];
-            if key == u64::MAX && !self.end_at_greatest() {
+            let key = N::load(&self.heads[winner * words..]);
+            if key == N::GREATEST && !self.end_at_greatest::<N>() {
                 break;
             }
-            self.output[written] = key;
-            written += usize::from(!self.any || self.last[0] != key);
+            key.store(&mut self.output[written..]);
+            written += words * usize::from(!self.any || N::load(&self.last) != key);
             self.any = true;
-            self.last[0] = key;
-            if key == u64::MAX {
+            key.store(&mut self.last);
+            if key == N::GREATEST {
                 break;
             }
-            let place = self.places[winner] + 1;
-            match self.streams[winner].keys().get(place) {
-                Some(&next) => {
-                    self.heads[winner] = next;
+            let place = self.places[winner] + words;
+            match self.streams[winner].keys().get(place..place + words) {
+                Some(next) => {
+                    self.heads[winner * words..(winner + 1) * words].copy_from_slice(next);
                     self.places[winner] = place;
                 }
-                None => self.load_one(winner)?,
+                None => self.load_next::<N>(winner)?,
             }
             let count = self.streams.len();
-            self.losers[0] = replay_numbers(&mut self.losers, &self.heads, winner, count);
+            self.losers[0] = replay_numbers::<N>(&mut self.losers, &self.heads, winner, count);
         }
         self.output.truncate(written);
         Ok(())
     }
 
-    /// Goes on to the next chunk of a stream of one-word keys.
-    fn load_one(&mut self, stream: usize) -> Result<(), DiskError> {
+    /// Goes on to the next chunk of a stream.
+    fn load_next<N: Number>(&mut self, stream: usize) -> Result<(), DiskError> {
         self.load(stream, usize::MAX)?;
         if self.places[stream] == FINISHED {
-            self.heads[stream] = u64::MAX;
+            N::GREATEST.store(&mut self.heads[stream * N::WORDS..]);
         }
         Ok(())
     }
 
     /// Whether a stream that is not finished has the greatest number for a head: nothing comes after it, so all such streams end.
-    fn end_at_greatest(&mut self) -> bool {
+    fn end_at_greatest<N: Number>(&mut self) -> bool {
         let mut any = false;
-        for (head, place) in self.heads.iter().zip(self.places.iter_mut()) {
-            if *head == u64::MAX && *place != FINISHED {
+        for (head, place) in self.heads.chunks_exact(N::WORDS).zip(self.places.iter_mut()) {
+            if N::load(head) == N::GREATEST && *place != FINISHED {
                 *place = FINISHED;
                 any = true;
             }
@@ -195,10 +197,10 @@ impl<S: KeyStream> KeyStream for Merge<S> {
         if self.streams.is_empty() {
             return Ok(false);
         }
-        if self.words == 1 {
-            self.fill_one()?;
-        } else {
-            self.fill_many()?;
+        match self.words {
+            1 => self.fill_numbers::<u64>()?,
+            2 => self.fill_numbers::<u128>()?,
+            _ => self.fill_many()?,
         }
         if cfg!(feature = "sabotage-merge-last-key") && self.places[self.losers[0] as usize] == FINISHED {
             let shorter = self.output.len().saturating_sub(self.words);
@@ -225,14 +227,54 @@ fn less(heads: &[u64], places: &[usize], words: usize, left: usize, right: usize
     }
 }
 
-/// The same for one-word keys: the lesser number wins.
+/// A key as a number.
+trait Number: Copy + Ord {
+    const WORDS: usize;
+    const GREATEST: Self;
+    /// The key at the front of `words`.
+    fn load(words: &[u64]) -> Self;
+    /// Puts it there.
+    fn store(self, words: &mut [u64]);
+}
+
+impl Number for u64 {
+    const WORDS: usize = 1;
+    const GREATEST: u64 = u64::MAX;
+
+    #[inline(always)]
+    fn load(words: &[u64]) -> u64 {
+        words[0]
+    }
+
+    #[inline(always)]
+    fn store(self, words: &mut [u64]) {
+        words[0] = self;
+    }
+}
+
+impl Number for u128 {
+    const WORDS: usize = 2;
+    const GREATEST: u128 = u128::MAX;
+
+    #[inline(always)]
+    fn load(words: &[u64]) -> u128 {
+        key::wide(words)
+    }
+
+    #[inline(always)]
+    fn store(self, words: &mut [u64]) {
+        words[..2].copy_from_slice(&key::narrow(self));
+    }
+}
+
+/// The same for numbers: the lesser wins.
 #[inline(always)]
-fn replay_numbers(losers: &mut [u32], heads: &[u64], winner: usize, count: usize) -> u32 {
-    let (mut winner, mut head) = (winner as u32, heads[winner]);
+fn replay_numbers<N: Number>(losers: &mut [u32], heads: &[u64], winner: usize, count: usize) -> u32 {
+    let (mut winner, mut head) = (winner as u32, N::load(&heads[winner * N::WORDS..]));
     let mut node = (winner as usize + count) / 2;
     while node > 0 {
         let loser = losers[node];
-        let other = heads[loser as usize];
+        let other = N::load(&heads[loser as usize * N::WORDS..]);
         let swap = other < head;
         losers[node] = if swap { winner } else { loser };
         winner = if swap { loser } else { winner };

@@ -78,7 +78,7 @@ impl Candidates {
         let words = place.width.words();
         for piece in candidates.words().chunks(self.missed.capacity() * words) {
             self.missed.clear();
-            let others = self.latest.keep_others(piece);
+            let others = self.latest.keep_others(words, piece);
             window.meet_batch(others, &mut self.missed);
             for index in 0..self.missed.len() {
                 let key = &others[self.missed[index] as usize * words..][..words];
@@ -108,7 +108,7 @@ pub(super) fn shard_of(key: &[u64], bits: u32, shards: usize) -> usize {
     ((u128::from(hash_leading_half(key, bits)) * shards as u128) >> 64) as usize
 }
 
-/// The very latest candidates of a thread, one for each value of a hash: a step aside from the window, in the nearest cache. Keys of one word only.
+/// The very latest candidates of a thread, one for each value of a hash: a step aside from the window, in the nearest cache. Keys of one and two words only.
 #[derive(Debug)]
 struct Latest {
     keys: ChargedVec<u64>,
@@ -122,32 +122,46 @@ impl Latest {
         let budget = &place.budget;
         let mut keys = ChargedVec::with_capacity(budget, "candidates", 0)?;
         let mut others = ChargedVec::with_capacity(budget, "candidates", 0)?;
-        if budget.limit() >= TINY_BYTES && place.width.words() == 1 {
-            // Each place begins with a key that belongs elsewhere.
-            keys.resize(LATEST_KEYS, 0)?;
-            keys[0] = (1..).find(|&key| latest_place(key) != 0).expect("the hash is no constant");
-            others.resize(piece, 0)?;
+        let words = place.width.words();
+        if budget.limit() >= TINY_BYTES && words <= 2 {
+            // Each place begins with a key that belongs elsewhere: zero, and in the place of zero another.
+            keys.resize(LATEST_WORDS, 0)?;
+            let elsewhere = (1..).find(|&key| latest_place(key) >= 2).expect("the hash is no constant");
+            keys[words - 1] = elsewhere;
+            others.resize(piece * words, 0)?;
         }
         Ok(Latest { keys, others })
     }
 
     /// The candidates that are not among the latest, which they become; in order.
-    fn keep_others<'a>(&'a mut self, candidates: &'a [u64]) -> &'a [u64] {
-        if self.keys.is_empty() {
-            return candidates;
-        }
+    fn keep_others<'a>(&'a mut self, words: usize, candidates: &'a [u64]) -> &'a [u64] {
+        let Latest { keys, others } = self;
         let mut kept = 0;
-        for &key in candidates {
-            let place = &mut self.keys[latest_place(key)];
-            self.others[kept] = key;
-            kept += usize::from(*place != key);
-            *place = key;
+        match words {
+            _ if keys.is_empty() => return candidates,
+            1 => {
+                for &key in candidates {
+                    let place = &mut keys[latest_place(key)];
+                    others[kept] = key;
+                    kept += usize::from(*place != key);
+                    *place = key;
+                }
+            }
+            _ => {
+                for pair in candidates.chunks_exact(2) {
+                    let place = latest_place(pair[1] ^ pair[0].rotate_left(32)) & !1;
+                    let latest = &mut keys[place..place + 2];
+                    others[kept..kept + 2].copy_from_slice(pair);
+                    kept += 2 * usize::from(latest[0] != pair[0] || latest[1] != pair[1]);
+                    latest.copy_from_slice(pair);
+                }
+            }
         }
-        &self.others[..kept]
+        &others[..kept]
     }
 }
 
-const LATEST_KEYS: usize = 4096;
+const LATEST_WORDS: usize = 4096;
 
 #[inline(always)]
 fn latest_place(key: u64) -> usize {
