@@ -11,6 +11,7 @@ use fathom::liveness_property::LivenessError;
 use fathom::report::Exit;
 
 fn main() -> ExitCode {
+    fathom_disk::storage::direct::heap::give_large_blocks_back();
     let exit = match dispatch(Arguments::parse()) {
         Ok(exit) => exit,
         Err(error) => {
