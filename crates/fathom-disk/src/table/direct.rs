@@ -112,9 +112,11 @@ impl DirectTable {
 
     /// [`DirectTable::insert_batch`] for keys in their addressed form.
     pub(super) fn insert_addressed(&mut self, keys: &[u64], new: &mut Vec<u32>) -> Result<(), TableFull> {
-        for (first, chunk) in keys.chunks(BATCH * self.words).enumerate().map(|(i, chunk)| (i * BATCH, chunk))
-        {
-            self.insert_chunk(chunk, first, new)?;
+        let count = keys.len() / self.words;
+        // As many chunks as it takes, all alike: the keys of a short one would be looked at before their buckets are there.
+        let each = count.div_ceil(count.div_ceil(BATCH).max(1)).max(1);
+        for (number, chunk) in keys.chunks(each * self.words).enumerate() {
+            self.insert_chunk(chunk, number * each, new)?;
         }
         Ok(())
     }
