@@ -3,11 +3,13 @@
 //! | file | question |
 //! |---|---|
 //! | [`source`] | what is the text, and which line is a byte on? |
+//! | `cursor` | where in the words of a text is a parser? |
 //! | [`diagnostic`] | what is wrong with the text, and how is the user told? |
 //! | [`nearest`] | which name did the user mean? |
 //! | [`dve`] | what does a DVE model say? |
 //! | [`murphi`] | what does a Murphi model say? |
 
+mod cursor;
 pub mod diagnostic;
 pub mod dve;
 pub mod murphi;

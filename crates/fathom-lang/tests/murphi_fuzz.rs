@@ -1,39 +1,22 @@
 //! Does any text make the Murphi front-end panic, hang or eat memory?
 //!
-//! Seeded mutations of words over all Murphi sources at hand: the wrong ones of `tests/diagnostics`, the project's models, and the corpus where it is
+//! Seeded mutations, of bytes and of words, over all Murphi sources at hand: the wrong ones of `tests/diagnostics`, the project's models, and the corpus where it is
 //! there. `FATHOM_FUZZ_SEED` sets another seed and `FATHOM_FUZZ_CASES` another number of cases for long runs. A failure
 //! names the case, and `FATHOM_FUZZ_SEED` brings it back.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read its input fails")]
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+mod fuzzing;
+
 use std::path::{Path, PathBuf};
 
 use fathom_lang::murphi::{MurphiOptions, compile, expression};
 use fathom_lang::source::SourceText;
+use fuzzing::{Fuzzed, Random, check, setting};
 
-/// A small generator of random numbers (splitmix64).
-struct Random(u64);
+const MURPHI: Fuzzed = Fuzzed { words: WORDS, digest };
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `bound`; 0 if the bound is.
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-fn sources() -> Vec<String> {
+fn sources() -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let corpus = root.join("../../../shared/murphi");
     if !corpus.is_dir() {
@@ -52,12 +35,18 @@ fn sources() -> Vec<String> {
         }
     }
     paths.sort();
-    paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect()
+    paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
 /// Everything that is done with a text; its result is checked as far as it can be for any text.
-fn digest(text: String, render: bool) -> bool {
-    let source = SourceText::new("fuzzed.m", text);
+fn digest(bytes: Vec<u8>, render: bool) -> bool {
+    let source = match SourceText::from_bytes("fuzzed.m", bytes) {
+        Ok(source) => source,
+        Err(diagnostics) => {
+            check(&diagnostics, &SourceText::new("fuzzed.m", ""), render);
+            return false;
+        }
+    };
     let (diagnostics, accepted) = match compile(&source, &MurphiOptions::default()) {
         Ok(compiled) => {
             let problems = fathom_model::verify::problems(&compiled.program);
@@ -70,12 +59,7 @@ fn digest(text: String, render: bool) -> bool {
             (diagnostics, false)
         }
     };
-    for label in diagnostics.items().iter().flat_map(|diagnostic| &diagnostic.labels) {
-        assert!(label.span.start <= label.span.end && label.span.end as usize <= source.text().len());
-    }
-    if render {
-        assert!(diagnostics.render(&source, false).len() < 100_000);
-    }
+    check(&diagnostics, &source, render);
     accepted
 }
 
@@ -181,86 +165,16 @@ const WORDS: &[&str] = &[
     "to",
 ];
 
-/// The text cut into words, white space and signs, by rules of its own.
-fn words(text: &str) -> Vec<&str> {
-    let class = |it: char| match it {
-        _ if it.is_alphanumeric() || it == '_' => 0,
-        _ if it.is_whitespace() => 1,
-        other => 2 + u32::from(other),
-    };
-    let mut cut = Vec::new();
-    let mut start = 0;
-    let mut before = None;
-    for (at, character) in text.char_indices() {
-        if before.is_some_and(|before| before != class(character)) {
-            cut.push(&text[start..at]);
-            start = at;
-        }
-        before = Some(class(character));
-    }
-    cut.push(&text[start..]);
-    cut
-}
-
-fn mutate(random: &mut Random, text: &str, other: &str) -> String {
-    let mut cut = words(text);
-    let donor = words(other);
-    let deep = "(".repeat(400);
-    for _ in 0..=random.below(5) {
-        let at = random.below(cut.len());
-        let word: &str = match random.below(12) {
-            0..=5 => WORDS[random.below(WORDS.len())],
-            6..=10 => donor.get(random.below(donor.len())).copied().unwrap_or(";"),
-            _ => &deep,
-        };
-        let end = (at + 1 + random.below(30)).min(cut.len());
-        match random.below(6) {
-            _ if cut.is_empty() => cut.push(word),
-            0 => drop(cut.remove(at)),
-            1 => cut.insert(at, word),
-            2 => cut[at] = word,
-            3 => cut.swap(at, random.below(9) % at.max(1)),
-            4 => {
-                let part = cut[at..end].to_vec();
-                let to = random.below(cut.len());
-                cut.splice(to..to, part);
-            }
-            _ => drop(cut.drain(at..end)),
-        }
-    }
-    cut.concat()
-}
-
-fn fuzz(sources: &[String], cases: u64, stream: u64) -> u64 {
-    let seed = setting("FATHOM_FUZZ_SEED", 1);
-    let mut accepted = 0;
-    for case in 0..cases {
-        let mut random = Random(seed ^ (stream << 56) ^ case.wrapping_mul(0xd134_2543_de82_ef95));
-        let text = &sources[random.below(sources.len())];
-        let other = &sources[random.below(sources.len())];
-        let mutated = mutate(&mut random, text, other);
-        let kept = mutated.clone();
-        match catch_unwind(AssertUnwindSafe(|| digest(mutated, case % 8 == 0))) {
-            Ok(is_model) => accepted += u64::from(is_model),
-            Err(panic) => {
-                eprintln!("seed {seed}, stream {stream}, case {case}:\n{kept}");
-                resume_unwind(panic);
-            }
-        }
-    }
-    accepted
-}
-
 #[test]
 fn no_mutation_does_harm() {
     let sources = sources();
-    let of_size = |low: usize, high: usize| -> Vec<String> {
+    let of_size = |low: usize, high: usize| -> Vec<Vec<u8>> {
         sources.iter().filter(|source| (low..high).contains(&source.len())).cloned().collect()
     };
     let cases = setting("FATHOM_FUZZ_CASES", 60_000);
     let small = of_size(0, 2_500);
     assert!(small.len() >= 60, "too few sources: {}", small.len());
-    let accepted = fuzz(&small, cases, 1);
+    let accepted = MURPHI.fuzz(&small, cases, 1, 8);
     assert!(
         accepted > cases / 100,
         "only {accepted} of {cases} mutated texts are models: nothing deep was tested"
@@ -268,7 +182,7 @@ fn no_mutation_does_harm() {
     assert!(accepted < cases / 2, "{accepted} of {cases} mutated texts are models: nothing was broken");
     let large = of_size(2_500, usize::MAX);
     if !large.is_empty() {
-        fuzz(&large, cases / 100, 2);
+        MURPHI.fuzz(&large, cases / 100, 2, 8);
     }
 }
 
@@ -299,7 +213,8 @@ fn no_long_repetition_does_harm() {
     for (before, after) in frames {
         for word in WORDS.iter().chain(&more) {
             for word in [(*word).to_owned(), format!("{word} ")] {
-                digest(format!("{before}{}{after}", word.repeat(20_000 / word.len())), true);
+                let text = format!("{before}{}{after}", word.repeat(20_000 / word.len()));
+                digest(text.into_bytes(), true);
             }
         }
     }
@@ -314,14 +229,14 @@ fn what_grows_beyond_bounds_is_refused_and_not_built() {
         doubling.push_str(&format!("t{level}: record a: t{before}; b: t{before}; end;\n"));
         calling.push_str(&format!("procedure p{level}(); begin p{before}(); p{before}(); end;\n"));
     }
-    assert!(!digest(format!("{doubling} var x: t59; startstate begin end;"), true));
-    assert!(!digest(format!("{calling} rule begin p59(); end;"), true));
+    assert!(!digest(format!("{doubling} var x: t59; startstate begin end;").into_bytes(), true));
+    assert!(!digest(format!("{calling} rule begin p59(); end;").into_bytes(), true));
     assert!(!digest(
         "var x: 0..9; ruleset a: 0..9999; b: 0..9999 do rule begin x := 0; end; end;".into(),
         true
     ));
     let body = "function f(n: 0..9): 0..9; begin if n = 0 then return 0; else return f(n-1)+f(n-1)+f(n-1); end; end;";
-    digest(format!("var x: 0..9; {body} rule begin x := f(x); end;"), true);
+    digest(format!("var x: 0..9; {body} rule begin x := f(x); end;").into_bytes(), true);
 }
 
 #[test]
@@ -340,7 +255,11 @@ fn no_expression_from_outside_does_harm() {
     let seed = setting("FATHOM_FUZZ_SEED", 1);
     let base = "forall i: p do a[i] & x < N -> multisetcount(k: m, m[k] = x) > 0 end";
     for case in 0..10_000 {
-        let mutated = mutate(&mut Random(seed ^ (4 << 56) ^ case), base, model);
-        let _ = expression(&symbols, &SourceText::new("property", mutated));
+        let mut random = Random(seed ^ (4 << 56) ^ case);
+        let mutated = MURPHI.mutate_words(&mut random, base.as_bytes(), model.as_bytes());
+        let Ok(source) = SourceText::from_bytes("property", mutated) else { continue };
+        if let Err(diagnostics) = expression(&symbols, &source) {
+            check(&diagnostics, &source, case % 8 == 0);
+        }
     }
 }

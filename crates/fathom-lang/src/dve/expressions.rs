@@ -9,7 +9,8 @@ use fathom_model::span::Span;
 
 use super::ast::{DEPTH_MAX, Expression, ExpressionKind, Logical};
 use super::lexer::TokenKind;
-use super::parser::{Malformed, Parsed, Parser};
+use super::parser::Parser;
+use crate::cursor::{Malformed, Parsed};
 use crate::diagnostic::{Diagnostic, quoted};
 
 /// What stands between two operands.

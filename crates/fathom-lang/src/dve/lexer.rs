@@ -6,14 +6,11 @@
 
 use fathom_model::span::Span;
 
+use crate::cursor;
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 
 /// A word of the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) kind: TokenKind,
-    pub(crate) span: Span,
-}
+pub(crate) type Token = cursor::Token<TokenKind>;
 
 macro_rules! token_kinds {
     (words { $($word:ident $word_text:literal,)* } signs { $($sign:ident $sign_text:literal,)* }) => {

@@ -8,7 +8,8 @@ use super::ast::{
     Assert, Direction, Effect, Expression, ExpressionKind, Name, Process, StateList, Sync, Transition,
 };
 use super::lexer::TokenKind;
-use super::parser::{Malformed, Parsed, Parser};
+use super::parser::Parser;
+use crate::cursor::{Malformed, Parsed};
 use crate::diagnostic::{Diagnostic, quoted};
 
 /// The sections of a process, in the order they must come.
@@ -316,7 +317,7 @@ impl<'s> Parser<'s, '_> {
 
     fn begins_transition(&self) -> bool {
         let kinds = [TokenKind::Identifier, TokenKind::Arrow, TokenKind::Identifier, TokenKind::OpenBrace];
-        let words = self.tokens[self.at..].iter().map(|token| token.kind);
+        let words = self.kinds_ahead();
         words.take(kinds.len()).eq(kinds)
     }
 

@@ -9,14 +9,9 @@ use super::ast::{
     DEPTH_MAX, Declaration, Expression, ExpressionKind, Function, Item, Model, Name, Parameter, Type,
     TypeKind,
 };
-use super::lexer::{Token, TokenKind, lex};
+use super::lexer::{TokenKind, lex};
+use crate::cursor::{Cursor, Kind, Malformed, Parsed};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
-
-/// What was met is not what the grammar wants; it has been reported.
-#[derive(Debug)]
-pub(crate) struct Malformed;
-
-pub(crate) type Parsed<T> = Result<T, Malformed>;
 
 /// The tree of a whole model. If there were errors it holds what could be understood.
 pub(crate) fn parse<'s>(text: &'s str, diagnostics: &mut Diagnostics) -> Model<'s> {
@@ -35,62 +30,15 @@ pub(crate) fn parse_expression<'s>(text: &'s str, diagnostics: &mut Diagnostics)
 }
 
 /// A place in the words of a text.
-pub(crate) struct Parser<'s, 'd> {
-    text: &'s str,
-    tokens: Vec<Token>,
-    /// The number of the current word.
-    at: usize,
-    pub(crate) diagnostics: &'d mut Diagnostics,
-    /// How many expressions, types, statements and rules are open around the current word.
-    nesting: u32,
+pub(crate) type Parser<'s, 'd> = Cursor<'s, 'd, TokenKind>;
+
+impl Kind for TokenKind {
+    const STOP: TokenKind = TokenKind::Stop;
 }
 
 impl<'s, 'd> Parser<'s, 'd> {
     fn new(text: &'s str, diagnostics: &'d mut Diagnostics) -> Parser<'s, 'd> {
-        let tokens = lex(text, diagnostics);
-        Parser { text, tokens, at: 0, diagnostics, nesting: 0 }
-    }
-
-    /// The kind of the current word.
-    pub(crate) fn kind(&self) -> TokenKind {
-        self.tokens[self.at].kind
-    }
-
-    /// Where the current word stands.
-    pub(crate) fn span(&self) -> Span {
-        self.tokens[self.at].span
-    }
-
-    pub(crate) fn next_kind(&self) -> TokenKind {
-        self.tokens[(self.at + 1).min(self.tokens.len() - 1)].kind
-    }
-
-    /// The kinds of the current word and all behind it.
-    pub(crate) fn kinds_ahead(&self) -> impl Iterator<Item = TokenKind> {
-        self.tokens[self.at..].iter().map(|token| token.kind)
-    }
-
-    /// Where the word before the current one stands.
-    pub(crate) fn previous_span(&self) -> Span {
-        self.tokens[self.at.saturating_sub(1)].span
-    }
-
-    /// Passes the current word (never the end) and says where it stands.
-    pub(crate) fn advance(&mut self) -> Span {
-        let span = self.span();
-        if self.kind() != TokenKind::Stop {
-            self.at += 1;
-        }
-        span
-    }
-
-    /// Passes the current word if it is of that kind.
-    pub(crate) fn eat(&mut self, kind: TokenKind) -> bool {
-        let found = self.kind() == kind;
-        if found {
-            self.advance();
-        }
-        found
+        Cursor::at_first(text, lex(text, diagnostics), diagnostics)
     }
 
     /// Passes any number of semicolons; says whether there was one.
@@ -98,10 +46,6 @@ impl<'s, 'd> Parser<'s, 'd> {
         let found = self.kind() == TokenKind::Semicolon;
         while self.eat(TokenKind::Semicolon) {}
         found
-    }
-
-    pub(crate) fn word(&self, span: Span) -> &'s str {
-        &self.text[span.start as usize..span.end as usize]
     }
 
     /// The current word as a message names it.

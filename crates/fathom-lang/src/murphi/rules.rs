@@ -7,7 +7,8 @@ use fathom_model::span::Span;
 
 use super::ast::{Alias, Block, Case, Category, Property, Rule, RuleKind, Statement, StatementKind};
 use super::lexer::TokenKind;
-use super::parser::{Malformed, Parsed, Parser};
+use super::parser::Parser;
+use crate::cursor::{Malformed, Parsed};
 use crate::diagnostic::{Diagnostic, quoted};
 
 impl<'s> Parser<'s, '_> {
