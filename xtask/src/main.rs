@@ -6,6 +6,7 @@ mod corpus;
 mod corpus_ltl;
 mod emit_c;
 mod printed;
+mod rumur;
 mod sabotage;
 mod widths;
 
@@ -30,6 +31,8 @@ enum Task {
     Corpus(corpus::Arguments),
     /// Print a model as C.
     EmitC(emit_c::Arguments),
+    /// Check random Murphi programs and compare with rumur.
+    Rumur(rumur::Arguments),
     /// Build with one deliberate defect at a time; each must turn tests red.
     Sabotage(sabotage::Arguments),
     /// Compare the inferred widths of records with what runs really use.
@@ -41,6 +44,7 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         Task::Agree(arguments) => agree::run(&arguments),
         Task::Bench(part) => bench::run(&part),
         Task::EmitC(arguments) => emit_c::run(&arguments),
+        Task::Rumur(arguments) => rumur::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),
         Task::Widths(arguments) => widths::run(&arguments),
