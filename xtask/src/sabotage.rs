@@ -1,4 +1,4 @@
-//! Can the tests fail? Builds with one deliberate defect each must turn a suite red.
+//! Can the tests fail? Builds with one deliberate defect each must turn a suite red. And builds that differ where nobody may notice must not.
 
 use std::process::{Command, ExitCode};
 
@@ -41,10 +41,13 @@ const SEARCH: &[Defect] = &[
     Defect { feature: "sabotage-merge-last-key", suite: "tier" },
 ];
 
+/// Builds of `fathom-search` that must find the same as any other.
+const SEARCH_ALIKE: &[Defect] = &[Defect { feature: "constant-hash", suite: "tier" }];
+
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let (package, defects) = match arguments.part.as_str() {
-        "disk" => ("fathom-disk", DISK),
-        "search" => ("fathom-search", SEARCH),
+    let (package, defects, alike) = match arguments.part.as_str() {
+        "disk" => ("fathom-disk", DISK, &[][..]),
+        "search" => ("fathom-search", SEARCH, SEARCH_ALIKE),
         other => anyhow::bail!("there are no defects for {other}; known: disk, search"),
     };
     let mut missed = 0;
@@ -52,6 +55,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let noticed = turns_red(package, defect)?;
         missed += usize::from(!noticed);
         println!("{}: {}", defect.feature, if noticed { "noticed" } else { "NOT NOTICED" });
+    }
+    for build in alike.iter().filter(|build| build.feature.contains(&arguments.only)) {
+        let differs = turns_red(package, build)?;
+        missed += usize::from(differs);
+        println!("{}: {}", build.feature, if differs { "DIFFERS" } else { "no difference" });
     }
     Ok(ExitCode::from(u8::from(missed > 0)))
 }

@@ -99,6 +99,63 @@ fn random_programs_are_explored_as_the_judge_explores_them() {
     assert!(compared > 130, "{compared} programs are few");
 }
 
+/// Sizes of the parts that are legal and make things hard, one by one: blocks as they are or of one key; nothing else, a filter that denies nothing, a window of no key
+/// and of one, one shard.
+fn hard<const TINY_BLOCKS: bool, const PART: usize>(shares: Shares) -> Shares {
+    let shares = if TINY_BLOCKS { Shares { log_block_keys: 1, fan: 2, ..shares } } else { shares };
+    match PART {
+        0 => shares,
+        1 => Shares { filter_bytes: 0, ..shares },
+        2 => Shares { window_keys: 0, ..shares },
+        3 => Shares { window_keys: 1, ..shares },
+        _ => Shares { shards: 1, closers: 1, ..shares },
+    }
+}
+
+const PRODUCT: [fn(Shares) -> Shares; 10] = [
+    hard::<false, 0>,
+    hard::<false, 1>,
+    hard::<false, 2>,
+    hard::<false, 3>,
+    hard::<false, 4>,
+    hard::<true, 0>,
+    hard::<true, 1>,
+    hard::<true, 2>,
+    hard::<true, 3>,
+    hard::<true, 4>,
+];
+
+#[test]
+fn small_graphs_are_explored_in_every_combination_as_the_judge_explores_them() {
+    for seed in 1000..1012 {
+        let graph = random_graph(&mut Random::new(seed), 60);
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
+        let system = Checked(graph);
+        for (budget_bytes, threads, tuning) in BUDGETS
+            .iter()
+            .flat_map(|bytes| [1, 2].map(|threads| (*bytes, threads)))
+            .flat_map(|(bytes, threads)| TUNINGS.map(|tuning| (bytes, threads, tuning)))
+        {
+            for (number, shares) in PRODUCT.iter().enumerate() {
+                for plan in [Plan::LookUp, Plan::Scan] {
+                    let make = |shape: &Shape, budget: &Budget, threads: usize| {
+                        let volume = Volume::in_memory(64);
+                        let options = options(plan, Some(*shares));
+                        Tier::open(&volume, budget, shape, threads, options).expect("memory does not fail").0
+                    };
+                    let outcome = std::panic::catch_unwind(|| {
+                        check_against_judge(&system, &judge, &make, budget_bytes, threads, tuning());
+                    });
+                    assert!(
+                        outcome.is_ok(),
+                        "seed {seed}, {budget_bytes} bytes, {threads} threads, shares {number}, {plan:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// Threads that meet the same keys at the same time: layers large enough that both are always at work, and a window that does not hold them.
 #[test]
 fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {
