@@ -3,6 +3,7 @@
 mod codecs;
 mod device;
 mod disk;
+mod disk_engine;
 mod disk_structures;
 mod murphi;
 mod ram;
@@ -17,6 +18,8 @@ use std::process::ExitCode;
 pub(crate) enum Part {
     /// Codecs on state sets, sorting, merging, the device, sets.
     Disk(disk::Arguments),
+    /// The search on disk beside the one in RAM, at several sizes of memory, and beside other programs.
+    DiskEngine(disk_engine::Arguments),
     /// Build one perfect hash and print what RAM that took; `disk` runs it in a process of its own.
     #[cfg(feature = "rivals")]
     #[command(hide = true)]
@@ -39,6 +42,7 @@ pub(crate) enum Part {
 pub(crate) fn run(part: &Part) -> anyhow::Result<ExitCode> {
     match part {
         Part::Disk(arguments) => disk::run(arguments),
+        Part::DiskEngine(arguments) => disk_engine::run(arguments),
         #[cfg(feature = "rivals")]
         Part::PerfectHashPeak { contestant, count } => {
             disk_structures::rival::print_peak(*contestant, *count)?;
