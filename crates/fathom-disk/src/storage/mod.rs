@@ -1,7 +1,7 @@
 //! How do bytes get to a device and back?
 //!
-//! [`Storage`] is what an implementation must do: files ([`mod@file`]), memory ([`memory`]), or a device that lies
-//! ([`faulty`]). [`Volume`] and [`File`] are what everything else in this crate uses: they own handles, count every
+//! [`Storage`] is what an implementation must do: files ([`mod@file`]), memory ([`memory`]), a device that lies
+//! ([`faulty`]), or several devices ([`spread`]). [`Volume`] and [`File`] are what everything else in this crate uses: they own handles, count every
 //! operation by class ([`counters`]), and speak of errors with operation, file and offset.
 //!
 //! Rules of the storage: names are flat (no directories); a file is created empty and never re-created under a name
@@ -13,6 +13,7 @@ pub mod direct;
 pub mod faulty;
 pub mod file;
 pub mod memory;
+pub mod spread;
 
 use std::fmt;
 use std::io;
@@ -25,6 +26,7 @@ pub use direct::aligned::AlignedBuffer;
 pub use faulty::{Fault, FaultyStorage};
 pub use file::{FileStorage, Transport};
 pub use memory::MemoryStorage;
+pub use spread::SpreadStorage;
 
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;

@@ -1,7 +1,10 @@
 //! What do the contract suites share? Every kind of storage, and a small generator of random numbers.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)] // Each suite uses a part of it; it is test code.
 
-use fathom_disk::storage::{FaultyStorage, FileStorage, MemoryStorage, Transport, Volume};
+use fathom_disk::storage::{FaultyStorage, FileStorage, MemoryStorage, SpreadStorage, Transport, Volume};
+
+/// What names of files on a second device begin with; none of them is renamed.
+const SPREAD: &[&str] = &["file", "kept", "run", "log", "layers", "1", "3", "5"];
 
 /// One volume of each kind, with its name; `directory` holds those of files.
 pub fn volumes(directory: &std::path::Path) -> Vec<(String, Volume)> {
@@ -9,6 +12,10 @@ pub fn volumes(directory: &std::path::Path) -> Vec<(String, Volume)> {
         ("memory 64".to_owned(), Volume::new(MemoryStorage::new(64))),
         ("memory 4096".to_owned(), Volume::new(MemoryStorage::new(4096))),
         ("faulty without faults".to_owned(), Volume::new(FaultyStorage::new(64, 1))),
+        (
+            "spread over two".to_owned(),
+            Volume::new(SpreadStorage::new(MemoryStorage::new(64)).with(SPREAD, MemoryStorage::new(64))),
+        ),
     ];
     let auto = FileStorage::auto(&directory.join("auto")).unwrap();
     let mut transports = vec![Transport::Buffered];
