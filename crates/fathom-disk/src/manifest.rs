@@ -100,6 +100,16 @@ impl RunDirectory {
 
     /// Sets aside `bytes` of the device, to be given up when it is full. Without room for it there is none.
     pub fn set_ballast(&self, bytes: u64) -> Result<(), DiskError> {
+        match self.write_ballast(bytes) {
+            Err(error) if error.is_full() => {
+                self.give_up_ballast();
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn write_ballast(&self, bytes: u64) -> Result<(), DiskError> {
         let file = match self.volume.open(NAME_BALLAST, FileKind::BALLAST) {
             Ok(file) => file,
             Err(_) => self.volume.create(NAME_BALLAST, FileKind::BALLAST)?,
