@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context;
-use fathom::assemble::{LayerEngine, Model, ModelOptions};
+use fathom::assemble::{Model, ModelOptions};
+use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom::observer::Watcher;

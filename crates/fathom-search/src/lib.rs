@@ -23,6 +23,7 @@
 //! | [`possible`] | body: from which states can a goal still be reached? |
 //! | [`watch`] | what is looked for in every state, and what was found? |
 //! | [`trace`] | how does a run lead to a state? |
+//! | [`retrace`] | how does a run lead to a state when the layers before it were dropped? |
 //! | [`replay`] | is a path really a run, and does it show what it claims? |
 //! | [`unfold`] | which run stands behind one in which states that are alike are one? |
 //! | [`constrained`] | what is left of a system if only some states count? |
@@ -45,6 +46,7 @@ mod layers;
 mod path_stack;
 pub mod possible;
 pub mod replay;
+pub mod retrace;
 pub mod trace;
 pub mod unfold;
 pub mod watch;

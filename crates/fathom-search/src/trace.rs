@@ -4,7 +4,7 @@
 //! on to layer 0. No parents are stored, and the path is the same for every engine and number of threads. Cost: at most every state of
 //! the layers before d is expanded once more.
 
-use fathom_disk::budget::Budget;
+use fathom_disk::budget::{Budget, Charge};
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
@@ -48,42 +48,87 @@ pub fn path_through(
     layer: u64,
     record: &[u64],
 ) -> Result<Option<Path>, SearchError> {
-    let columns = Columns { actions: true, ..Columns::NONE };
-    let shape = system.shape();
-    let each = Steps::bytes_for(shape.words(), columns, 1);
-    let room = (budget.free() / 8 / each).clamp(1, STEPS_MAX);
-    let mut charge = budget.charge("trace", Steps::bytes_for(shape.words(), columns, room))?;
-    let mut steps = Steps::new(shape, columns, room);
-    let mut records = vec![record.to_vec()];
-    let mut actions = Vec::new();
-    for earlier in (0..layer).rev() {
-        let target = records.last().expect("the path has its last state");
-        let mut best: Option<(Vec<u64>, u32)> = None;
-        let mut failure = None;
-        let kept = visit_layer(earlier, &mut |sources| {
-            if failure.is_none() {
-                let outcome = least_parent(system, sources, target, &mut steps, &mut best, &mut |bytes| {
-                    charge.resize(bytes).map_err(SearchError::from)
-                });
-                failure = outcome.err();
-            }
-        })?;
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if !kept {
-            return Ok(None);
-        }
-        let (parent, action) = best.expect("a state of a later layer has a parent in the layer before");
-        records.push(parent);
-        actions.push(action);
+    let mut trail = Trail::new(system, budget, layer, record)?;
+    if trail.back(system, visit_layer)? { trail.finish(system).map(Some) } else { Ok(None) }
+}
+
+/// The end of a path, as far as it is known: from some layer on.
+#[derive(Debug)]
+pub(crate) struct Trail {
+    /// The layer of its first state.
+    layer: u64,
+    /// From the last one back.
+    records: Vec<Vec<u64>>,
+    actions: Vec<u32>,
+    steps: Steps,
+    charge: Charge,
+}
+
+impl Trail {
+    /// A state of a layer, and nothing before it.
+    pub(crate) fn new(
+        system: &dyn TransitionSystem,
+        budget: &Budget,
+        layer: u64,
+        record: &[u64],
+    ) -> Result<Trail, SearchError> {
+        let columns = Columns { actions: true, ..Columns::NONE };
+        let shape = system.shape();
+        let each = Steps::bytes_for(shape.words(), columns, 1);
+        let room = (budget.free() / 8 / each).clamp(1, STEPS_MAX);
+        let charge = budget.charge("trace", Steps::bytes_for(shape.words(), columns, room))?;
+        let steps = Steps::new(shape, columns, room);
+        Ok(Trail { layer, records: vec![record.to_vec()], actions: Vec::new(), steps, charge })
     }
-    records.reverse();
-    actions.reverse();
-    initial_all(system, &mut steps, &mut |bytes| charge.resize(bytes))?;
-    let first = steps.targets().iter().position(|target| target == records[0]);
-    let start = steps.action(first.expect("layer 0 has initial states"));
-    Ok(Some(Path { start, records, actions }))
+
+    /// The layer of its first state.
+    pub(crate) fn layer(&self) -> u64 {
+        self.layer
+    }
+
+    /// Goes back as long as layers are kept; true if it is at an initial state.
+    pub(crate) fn back(
+        &mut self,
+        system: &dyn TransitionSystem,
+        visit_layer: &VisitLayer<'_>,
+    ) -> Result<bool, SearchError> {
+        while self.layer > 0 {
+            let Trail { records, steps, charge, .. } = self;
+            let target = records.last().expect("the path has its last state");
+            let mut best: Option<(Vec<u64>, u32)> = None;
+            let mut failure = None;
+            let kept = visit_layer(self.layer - 1, &mut |sources| {
+                if failure.is_none() {
+                    let outcome = least_parent(system, sources, target, steps, &mut best, &mut |bytes| {
+                        charge.resize(bytes).map_err(SearchError::from)
+                    });
+                    failure = outcome.err();
+                }
+            })?;
+            if let Some(error) = failure {
+                return Err(error);
+            }
+            if !kept {
+                return Ok(false);
+            }
+            let (parent, action) = best.expect("a state of a later layer has a parent in the layer before");
+            self.records.push(parent);
+            self.actions.push(action);
+            self.layer -= 1;
+        }
+        Ok(true)
+    }
+
+    /// The whole path, once it is at an initial state.
+    pub(crate) fn finish(self, system: &dyn TransitionSystem) -> Result<Path, SearchError> {
+        let Trail { mut records, mut actions, mut steps, mut charge, .. } = self;
+        records.reverse();
+        actions.reverse();
+        initial_all(system, &mut steps, &mut |bytes| charge.resize(bytes))?;
+        let first = steps.targets().iter().position(|target| target == records[0]);
+        let start = steps.action(first.expect("layer 0 has initial states"));
+        Ok(Path { start, records, actions })
+    }
 }
 
 /// Lowers `best` to the least source that has a step to the target, with the first such action.

@@ -16,7 +16,7 @@ use fathom_model::record::Checksum;
 use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
 use fathom_search::audit::{Audit, AuditError, Audited};
-use fathom_search::engines::tier::{Options, Plan, Tier};
+use fathom_search::engines::tier::{Options, Tier};
 use fathom_search::layer_loop::{Settings, Tuning, Unobserved, run};
 use fathom_search::watch::Condition;
 use oracle::bfs::{Explored, Limits, explore};
@@ -40,13 +40,7 @@ fn settings(conditions: Vec<Condition>) -> Settings {
 /// A finished run in memory.
 fn finished(system: &dyn TransitionSystem, settings: &Settings, budget_bytes: usize, rests: bool) -> Volume {
     let (volume, budget) = (Volume::in_memory(64), Budget::new(budget_bytes));
-    let options = Options {
-        tag: TAG,
-        plan: Plan::LookUp,
-        commit_every: Duration::ZERO,
-        disk_limit: None,
-        shares: None,
-    };
+    let options = Options { tag: TAG, commit_every: Duration::ZERO, ..Options::unlasting() };
     let (mut tier, _) = Tier::open(&volume, &budget, system.shape(), 1, options).expect("there is room");
     let outcome = run(system, &mut tier, &budget, settings, &Unobserved).expect("there is room");
     if rests {
@@ -285,8 +279,8 @@ fn rewrite(volume: &Volume, bits: u32, change: impl Fn(&mut Keys), claim: impl F
     let logs = manifest.files.iter().filter(|file| file.grows);
     files.extend(logs.map(|file| Named { name: file.name.clone(), grows: true, note: Vec::new() }));
     let mut cursor = manifest.cursor.clone();
-    // Eleven numbers, the last of which is the length of the name behind them.
-    let length = u64::from_le_bytes(cursor[80..88].try_into().expect("eight bytes")) as usize;
-    claim(&mut cursor[88 + length..]);
+    // Twelve numbers, the last of which is the length of the name behind them.
+    let length = u64::from_le_bytes(cursor[88..96].try_into().expect("eight bytes")) as usize;
+    claim(&mut cursor[96 + length..]);
     directory.commit(&cursor, &files).expect("there is room");
 }

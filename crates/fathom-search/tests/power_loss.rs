@@ -15,7 +15,7 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::audit::{Audit, AuditError};
 use fathom_search::engines::auto::{self, Disk};
-use fathom_search::engines::tier::{Options, Plan, Tier};
+use fathom_search::engines::tier::{Options, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Unobserved, go_on, run};
 use oracle::bfs::{Explored, Limits, explore};
@@ -61,8 +61,12 @@ impl Subject<'_> {
         let budget = Budget::new(bytes + steps_bytes);
         let steps = budget.charge("steps of one state", steps_bytes)?;
         let every = [Duration::ZERO, Duration::from_secs(100)][random.below(2)];
-        let options =
-            Options { tag: [3; 16], plan: Plan::LookUp, commit_every: every, disk_limit: None, shares: None };
+        let options = Options {
+            tag: [3; 16],
+            commit_every: every,
+            keep_from: [0, 3, u64::MAX][random.below(3)],
+            ..Options::unlasting()
+        };
         let volume = Volume::new(storage.clone());
         let settings = self.settings(threads);
         if self.auto {

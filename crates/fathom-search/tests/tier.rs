@@ -22,7 +22,8 @@ use fathom_model::values::PossibleValues;
 use fathom_search::engines::auto::{self, Disk, Kept};
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
-use fathom_search::layer_loop::{Ending, Observer, Settings, Tuning, Unobserved};
+use fathom_search::layer_loop::{Ending, Observer, Settings, Tuning, Unobserved, run};
+use fathom_search::retrace;
 use fathom_search::watch::Finding;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
@@ -47,7 +48,7 @@ const SHARES: [Choice; 8] = [
 ];
 
 fn options(plan: Plan, shares: Choice) -> Options {
-    Options { tag: [7; 16], plan, commit_every: Duration::ZERO, disk_limit: None, shares }
+    Options { tag: [7; 16], plan, commit_every: Duration::ZERO, disk_limit: None, keep_from: 0, shares }
 }
 
 fn check(system: &dyn TransitionSystem, judge: &Explored, seed: u64) {
@@ -154,6 +155,57 @@ fn small_graphs_are_explored_in_every_combination_as_the_judge_explores_them() {
             }
         }
     }
+}
+
+/// A search that drops its layers finds the same, and the path that it makes by searching again is that of layer replay.
+#[test]
+fn without_layers_the_path_is_the_same() {
+    let (mut paths, mut dropped) = (0, 0);
+    for seed in 0..80 {
+        let graph = random_graph(&mut Random::new(seed), 150);
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
+        let system = Checked(graph);
+        let mut random = Random::new(seed);
+        let threads = 1 + random.below(2);
+        let columns = Columns { labels: true, actions: true, ..Columns::NONE };
+        let shape = system.shape();
+        let steps = threads * Steps::bytes_for(shape.words(), columns, 3 * widest(&judge));
+        let budget = Budget::new([8 << 10, 64 << 10][random.below(2)] + 128 * shape.words() * 8 + 2 * steps);
+        let settings = Settings {
+            threads,
+            conditions: conditions(shape),
+            stop_at_first: false,
+            max_depth: None,
+            coverage: true,
+            tuning: TUNINGS[random.below(2)](),
+        };
+        let options = Options { keep_from: u64::MAX, ..options(Plan::LookUp, None) };
+        let volume = Volume::in_memory(64);
+        let (mut tier, _) =
+            Tier::open(&volume, &budget, shape, threads, options).expect("memory does not fail");
+        let outcome = run(&system, &mut tier, &budget, &settings, &Unobserved).expect("it does not fail");
+        assert_eq!(outcome.ending, Ending::Complete, "seed {seed}: {:?}", outcome.refusal);
+        compare_counts(&outcome, &judge);
+        dropped += usize::from(!tier.keeps_all_layers());
+        drop(tier);
+        for condition in &settings.conditions {
+            let Some((Finding { layer, record: Some(record), .. }, Some(state))) =
+                expected_finding(*condition, &judge)
+            else {
+                continue;
+            };
+            let mut volumes = || Ok(Volume::in_memory(64));
+            let sizes = &outcome.layers;
+            let path = retrace::path_to(&system, &budget, threads, sizes, &mut volumes, (layer, &record));
+            let path = path.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            let expected = judge.path_to(state);
+            assert_eq!(path.records, judge.records_along(&expected), "seed {seed}");
+            let actions: Vec<u32> = std::iter::once(path.start).chain(path.actions).collect();
+            assert_eq!(actions, judge.actions_along(&expected), "seed {seed}");
+            paths += usize::from(layer > 0);
+        }
+    }
+    assert!(paths > 50 && dropped > 20, "{paths} paths, {dropped} searches that dropped layers are few");
 }
 
 /// Threads that meet the same keys at the same time: layers large enough that both are always at work, and a window that does not hold them.

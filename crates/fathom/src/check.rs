@@ -11,15 +11,16 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Query, TransitionSystem};
 use fathom_search::constrained::Constrained;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Settings, Tuning};
+use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning};
 use fathom_search::replay::{self, Claim};
 use fathom_search::trace::Path;
 use fathom_search::unfold::{unfold_fault, unfold_path};
 use fathom_search::watch::{Condition, Finding};
 
-use crate::assemble::{self, Kept, LayerEngine, Model, Searched, System};
+use crate::assemble::{self, Model, System};
 use crate::coverage::Coverage;
 use crate::home::Home;
+use crate::layer_engine::{Kept, LayerEngine, Searched};
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::run::{Counts, DiskUsage, Exploration, RunError, Usage, limit_of};
@@ -159,7 +160,9 @@ pub fn check(
     for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
         let trace = finding
             .as_ref()
-            .map(|finding| shown(model, plan, number, finding, &system, &kept, &budget))
+            .map(|finding| {
+                shown(model, plan, number, finding, &system, &kept, &outcome, &budget, resources.threads)
+            })
             .transpose()?;
         answers.push(Answer {
             verdict: match property.kind {
@@ -265,6 +268,10 @@ pub(crate) fn is_vacuous(property: &Property, seen: fathom_model::steps::Labels)
     property.antecedent.as_ref().is_some_and(|(label, _)| !seen.holds(*label))
 }
 
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what was asked, what was found, and what is left of the search"
+)]
 /// The run to a finding, replayed, in words.
 fn shown(
     model: &Model,
@@ -273,10 +280,14 @@ fn shown(
     finding: &Finding,
     system: &CheckedSystem,
     kept: &Kept,
+    outcome: &Outcome,
     budget: &Budget,
+    threads: usize,
 ) -> Result<Trace, RunError> {
     let path = match &finding.record {
-        Some(record) => Some(kept.path_to(system.system(), budget, finding.layer, record)?),
+        Some(record) => {
+            Some(kept.path_to(system.system(), budget, threads, outcome, finding.layer, record)?)
+        }
         None => None,
     };
     proven(model, plan, number, path.as_ref(), finding.fault, true)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DIR/run.json   what the run is about, for people and for `audit`; written before anything is committed
-//! DIR/states/    the files of the engine: a volume with a manifest, marked with the tag of run.json
+//! DIR/states/    the files of the engine: a volume with a manifest, marked with the tag of run.json; some of them elsewhere, if the user says so
 //! ```
 //! It is made when a search needs files, or is to last. A directory of the user's choice stays. One of our own choice goes when the verdict is in, unless it is wanted, and stays when there is something to go on from.
 
@@ -14,8 +14,9 @@ use std::sync::OnceLock;
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
-use fathom_disk::storage::{FileStorage, Transport, Volume};
+use fathom_disk::storage::{FileStorage, SpreadStorage, Transport, Volume};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::identity::Identity;
 use crate::settings::DiskSettings;
@@ -32,6 +33,7 @@ pub struct Home {
 #[derive(Debug)]
 struct Made {
     folder: PathBuf,
+    parts: Parts,
     volume: Volume,
     starts_over: bool,
 }
@@ -73,6 +75,9 @@ pub enum HomeError {
         /// What it said.
         error: io::Error,
     },
+    /// Parts of the run lie elsewhere.
+    #[error("parts of the run in {} lie elsewhere than --dir-bulk or --dir-index say: leave these out to go on with it", .0.display())]
+    Elsewhere(PathBuf),
     /// The files of the run cannot be read.
     #[error(transparent)]
     Disk(#[from] DiskError),
@@ -85,11 +90,25 @@ struct Card {
     tool: String,
     version: String,
     run: Identity,
+    /// Folders on other devices.
+    #[serde(default, skip_serializing_if = "Parts::is_empty")]
+    parts: Parts,
+}
+
+/// Folders of the run on other devices, as absolute paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parts {
+    bulk: Option<PathBuf>,
+    index: Option<PathBuf>,
 }
 
 const CARD: &str = "run.json";
 const STATES: &str = "states";
 const CARD_SCHEMA: u32 = 1;
+/// What names of files begin with that are written and read in order, and of those that are looked up.
+const BULK: &[&str] = &["layers", "candidates"];
+const INDEX: &[&str] = &["run", "rest"];
 /// Where runs live unless the user says otherwise.
 pub(crate) const PARENT: &str = ".fathom";
 
@@ -113,10 +132,8 @@ impl Home {
         if !is_committed(folder)? {
             return Err(HomeError::Missing(folder.to_owned()));
         }
-        let identity = read_card(folder)?;
-        let states = folder.join(STATES);
-        let storage = FileStorage::auto(&states).map_err(refused(&states))?;
-        Ok((Volume::new(storage), identity))
+        let card = read_card(folder)?;
+        Ok((card.parts.volume(folder)?, card.run))
     }
 
     /// The directory, if it has been made.
@@ -141,12 +158,15 @@ impl Home {
 
     /// The search is over: removes the directory if nobody wants it. Says whether there is still something in it. `done` if there is nothing to go on with.
     pub fn settle(&self, done: bool) -> Result<bool, HomeError> {
-        let Some(Made { folder, .. }) = self.made.get() else { return Ok(false) };
+        let Some(Made { folder, parts, .. }) = self.made.get() else { return Ok(false) };
         let committed = is_committed(folder)?;
         if self.settings.lasts() || !done && committed {
             return Ok(committed);
         }
         fs::remove_dir_all(folder).map_err(refused(folder))?;
+        for part in [&parts.bulk, &parts.index].into_iter().flatten() {
+            fs::remove_dir_all(part).map_err(refused(part))?;
+        }
         if let Some(parent) = folder.parent() {
             // It stays if other runs are in it.
             let _ = fs::remove_dir(parent);
@@ -166,21 +186,56 @@ impl Made {
         if committed && !settings.resume {
             return Err(HomeError::Occupied(folder));
         }
+        let mut parts = Parts::of(settings, &folder);
         if committed {
             let there = read_card(&folder)?;
-            let differences = there.differences(identity);
+            let differences = there.run.differences(identity);
             if !differences.is_empty() {
                 return Err(HomeError::Different { folder, differences });
             }
+            if !parts.is_empty() && parts != there.parts {
+                return Err(HomeError::Elsewhere(folder));
+            }
+            parts = there.parts;
         } else if !folder.join(CARD).exists() && !is_empty(&states) {
             return Err(HomeError::Foreign(states));
         }
-        let storage = FileStorage::auto(&states).map_err(refused(&states))?;
+        let volume = parts.volume(&folder)?;
         if !committed {
-            write_card(&folder, identity)?;
+            write_card(&folder, identity, &parts)?;
         }
         let starts_over = settings.resume && !committed;
-        Ok(Made { folder, volume: Volume::new(storage), starts_over })
+        Ok(Made { folder, parts, volume, starts_over })
+    }
+}
+
+impl Parts {
+    /// A folder of the run's own under each that was given: other runs may have theirs there.
+    fn of(settings: &DiskSettings, folder: &Path) -> Parts {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let name = format!("fathom-{:016x}", xxh3_64(absolute(folder).as_os_str().as_encoded_bytes()));
+        let within = |parent: &Option<PathBuf>| parent.as_ref().map(|parent| absolute(parent).join(&name));
+        Parts { bulk: within(&settings.bulk), index: within(&settings.index) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.bulk.is_none() && self.index.is_none()
+    }
+
+    /// Everything of a run, wherever it lies.
+    fn volume(&self, folder: &Path) -> Result<Volume, HomeError> {
+        let storage = |folder: &Path| FileStorage::auto(folder).map_err(refused(folder));
+        let states = storage(&folder.join(STATES))?;
+        if self.is_empty() {
+            return Ok(Volume::new(states));
+        }
+        let mut spread = SpreadStorage::new(states);
+        for (part, prefixes) in [(&self.bulk, BULK), (&self.index, INDEX)] {
+            if let Some(part) = part {
+                spread = spread.with(prefixes, storage(part)?);
+            }
+        }
+        Ok(Volume::new(spread))
     }
 }
 
@@ -213,7 +268,7 @@ fn fresh_folder(parent: &Path, model: &Path) -> Result<PathBuf, HomeError> {
     }
 }
 
-fn read_card(folder: &Path) -> Result<Identity, HomeError> {
+fn read_card(folder: &Path) -> Result<Card, HomeError> {
     let path = folder.join(CARD);
     let text = fs::read(&path).map_err(refused(&path))?;
     let nonsense = |why: String| HomeError::Nonsense { path: path.clone(), why };
@@ -221,16 +276,17 @@ fn read_card(folder: &Path) -> Result<Identity, HomeError> {
     if card.schema != CARD_SCHEMA {
         return Err(nonsense(format!("it has version {}, this build reads {CARD_SCHEMA}", card.schema)));
     }
-    Ok(card.run)
+    Ok(card)
 }
 
 /// Writes the card whole or not at all; it lasts when this returns.
-fn write_card(folder: &Path, identity: &Identity) -> Result<(), HomeError> {
+fn write_card(folder: &Path, identity: &Identity, parts: &Parts) -> Result<(), HomeError> {
     let card = Card {
         schema: CARD_SCHEMA,
         tool: "fathom".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         run: identity.clone(),
+        parts: parts.clone(),
     };
     let (path, new) = (folder.join(CARD), folder.join(format!("{CARD}.new")));
     let write = || {

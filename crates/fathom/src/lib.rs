@@ -7,7 +7,8 @@
 //! | [`arguments`] | what did the user type? |
 //! | [`settings`] | what is a run asked to do? |
 //! | [`command`] | what does each command do? |
-//! | [`assemble`] | where is a source turned into a program, a system, a search? |
+//! | [`assemble`] | where is a source turned into a program, and a program into a system? |
+//! | [`layer_engine`] | which engine searches breadth-first, and what is left of its search? |
 //! | [`identity`] | what is a run on disk about? |
 //! | [`home`] | where does a run live on disk, and what becomes of it? |
 //! | [`figures`] | what did the files of a search take, and where did its time go? |
@@ -41,6 +42,7 @@ pub mod home;
 pub mod hunt;
 pub mod identity;
 pub mod interrupt;
+pub mod layer_engine;
 pub mod liveness;
 pub mod liveness_property;
 pub mod liveness_search;

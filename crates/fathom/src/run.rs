@@ -12,10 +12,11 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
 
-use crate::assemble::{self, LayerEngine, Model, Searched};
+use crate::assemble::{self, Model};
 use crate::coverage::Coverage;
 use crate::figures::{CostFigures, DiskFigures, IoFigures};
 use crate::home::Home;
+use crate::layer_engine::{LayerEngine, Searched};
 use crate::liveness_property::LivenessProperty;
 use crate::liveness_search;
 use crate::machine;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use fathom_search::engines::tier;
 
-use crate::assemble::{LayerEngine, ModelOptions};
+use crate::assemble::ModelOptions;
 use crate::check::Stop;
+use crate::layer_engine::LayerEngine;
 use crate::liveness_search::LivenessEngine;
 use crate::property::Questions;
 
@@ -40,6 +41,12 @@ pub struct DiskSettings {
     pub limit: Option<u64>,
     /// How long to wait between commits, at least.
     pub commit_every: Duration,
+    /// Where layers and candidates go, written and read in order, if not there, too.
+    pub bulk: Option<PathBuf>,
+    /// Where known states go, looked up here and there, if not there, too.
+    pub index: Option<PathBuf>,
+    /// Whether layers on disk are kept for traces; without them a trace takes more searches.
+    pub keep_layers: bool,
 }
 
 /// A model file and what is chosen about it.
@@ -231,7 +238,16 @@ impl DiskSettings {
 
 impl Default for DiskSettings {
     fn default() -> DiskSettings {
-        DiskSettings { folder: None, keep: false, resume: false, limit: None, commit_every: COMMIT_EVERY }
+        DiskSettings {
+            folder: None,
+            keep: false,
+            resume: false,
+            limit: None,
+            commit_every: COMMIT_EVERY,
+            bulk: None,
+            index: None,
+            keep_layers: true,
+        }
     }
 }
 

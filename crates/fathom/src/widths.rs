@@ -10,7 +10,8 @@ use fathom_model::shape::Component;
 use fathom_model::system::TransitionSystem;
 use fathom_search::layer_loop::{Ending, Observer, Progress, Settings, Tuning};
 
-use crate::assemble::{self, LayerEngine, Model};
+use crate::assemble::{self, Model};
+use crate::layer_engine::LayerEngine;
 use crate::observer::Watcher;
 use crate::run::RunError;
 use crate::settings::Resources;

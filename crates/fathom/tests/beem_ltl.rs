@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use fathom::assemble::{LayerEngine, Model, ModelOptions};
+use fathom::assemble::{Model, ModelOptions};
 use fathom::check::Verdict;
+use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom::observer::Watcher;

@@ -8,8 +8,9 @@ mod expectations;
 use std::path::Path;
 
 use expectations::{Expectations, Expected};
-use fathom::assemble::{LayerEngine, Model, ModelOptions};
+use fathom::assemble::{Model, ModelOptions};
 use fathom::check::{Answer, Checked, Stop, Verdict, check};
+use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
 use fathom::possibility;
 use fathom::property::{DeadlockKind, Plan, PropertyKind, Questions};

@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom::assemble::{Language, LayerEngine, Model, ModelOptions};
+use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Checked, Stop, Verdict, check};
+use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
 use fathom::possibility;
 use fathom::property::{DeadlockKind, Faults, Plan, Questions};

@@ -5,8 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom::assemble::{LayerEngine, Model, ModelOptions};
+use fathom::assemble::{Model, ModelOptions};
 use fathom::check::{Stop, check};
+use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
 use fathom::property::{Faults, Plan, Questions};
 use fathom::settings::Resources;

@@ -6,8 +6,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use fathom::assemble::{Language, LayerEngine, Model, ModelOptions};
+use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Stop, Verdict, check};
+use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
 use fathom::property::{Plan, Questions};
 use fathom::settings::Resources;

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use fathom::assemble::{Language, LayerEngine, Model, ModelOptions};
+use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Stop, Verdict, check};
+use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{Fairness, LivenessQuestions};
 use fathom::observer::Watcher;

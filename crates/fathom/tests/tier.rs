@@ -136,14 +136,14 @@ fn a_search_that_outgrows_memory_goes_on_on_disk_by_itself() {
         assert!(!place.path().join(".fathom").exists(), "nothing stays");
         (moved, ran)
     };
-    let (moved, explored) = ran(&["explore", &path, "--data-budget", "300KiB"]);
+    let (moved, explored) = ran(&["explore", &path, "--data-budget", "1MiB"]);
     assert_eq!((moved, facts(&explored)), (1, expected.clone()), "{}", explored.stderr);
     assert_eq!(explored.json()["engine"], "tier");
-    let (moved, checked) = ran(&["check", &path, "--data-budget", "300KiB", "--deadlock"]);
+    let (moved, checked) = ran(&["check", &path, "--data-budget", "1MiB", "--deadlock"]);
     assert_eq!((moved, facts(&checked)), (1, expected.clone()), "{}", checked.stderr);
     assert_eq!((&checked.json()["engine"], &checked.json()["verdict"]), (&"tier".into(), &"holds".into()));
     let file = records.display().to_string();
-    let (moved, dumped) = ran(&["explore", &path, "--data-budget", "300KiB", "--dump-records", &file]);
+    let (moved, dumped) = ran(&["explore", &path, "--data-budget", "1MiB", "--dump-records", &file]);
     assert_eq!((moved, facts(&dumped)), (1, expected.clone()), "{}", dumped.stderr);
     let bytes = std::fs::read(&records).expect("it was written");
     let distinct: std::collections::BTreeSet<&[u8]> = bytes[16..].chunks(8).collect();
@@ -170,6 +170,58 @@ fn a_search_in_memory_that_is_to_last_can_be_gone_on_with_and_audited() {
     assert_eq!(last.json()["properties"][0]["certificate"], "closed-set");
     let audit = run(&["audit", &folder]);
     assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
+}
+
+#[test]
+fn parts_of_a_run_can_lie_elsewhere() {
+    let place = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| place.path().join(name).display().to_string();
+    let (path, folder, bulk, index) = (model("eight_puzzle.dve"), at("run"), at("bulk"), at("index"));
+    let mut words = on_disk(&path, &folder);
+    words.extend(["--data-budget", "1MiB", "--max-depth", "20", "--dir-bulk", &bulk, "--dir-index", &index]);
+    assert_eq!(run(&words).code, Some(3));
+    let files = |name: &str| {
+        let folder =
+            std::fs::read_dir(at(name)).expect("it is there").next().expect("one run").expect("readable");
+        std::fs::read_dir(folder.path()).expect("it is there").count()
+    };
+    assert!(files("bulk") > 0 && files("index") > 0);
+    let elsewhere = at("elsewhere");
+    let mut moved = on_disk(&path, &folder);
+    moved.extend(["--resume", "--dir-bulk", &elsewhere]);
+    let ran = run(&moved);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("lie elsewhere"), "{}", ran.stderr);
+    // The run knows where its parts are.
+    let mut words = on_disk(&path, &folder);
+    words.push("--resume");
+    let ran = run(&words);
+    assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("eight_puzzle.dve")), "{}", ran.stderr);
+    let audit = run(&["audit", &folder]);
+    assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
+    let words = ["explore", &path, "--engine", "tier", "--dir-bulk", &bulk, "--quiet"];
+    assert_eq!(fathom(&words).current_dir(place.path()).output().expect("it runs").status.code(), Some(0));
+    assert_eq!(std::fs::read_dir(&bulk).expect("it is there").count(), 1, "that of the run that stays");
+}
+
+#[test]
+fn without_layers_a_trace_is_the_same() {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = model("eight_puzzle.dve");
+    let hardest = "tile[0] == 8 and tile[1] == 6 and tile[2] == 7 and tile[3] == 2 and tile[4] == 5 and tile[5] == 4 and tile[6] == 3";
+    let check = |more: &[&str]| {
+        let words = ["check", &path, "--reach", hardest, "--json", "-", "--quiet"];
+        let ran = fathom(&words).args(more).current_dir(place.path()).output();
+        Ran::of(ran.expect("it runs"))
+    };
+    let kept = check(&["--engine", "ram"]);
+    let small = ["--engine", "tier", "--data-budget", "1MiB", "--no-trace"];
+    let dropped = check(&small);
+    assert_eq!((dropped.code, kept.code), (Some(1), Some(1)), "{}{}", kept.stderr, dropped.stderr);
+    let length = dropped.json()["properties"][0]["length"].as_u64().expect("there is a trace");
+    assert!(length > 20, "{length} steps are few");
+    assert_eq!(dropped.json()["properties"], kept.json()["properties"]);
+    assert!(!place.path().join(".fathom").exists());
 }
 
 #[test]

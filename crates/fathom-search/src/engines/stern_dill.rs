@@ -58,7 +58,7 @@ impl SternDill {
         let bytes = budget.free() / 8 * 7;
         let shares = Shares::of(bytes, threads.max(1), width);
         let store = LayerStore::new(volume, "layers", shares.log_block_bytes, budget)?;
-        let cursor = LayerCursor::new(&store, width, budget)?;
+        let cursor = LayerCursor::new(width, budget)?;
         // Sorting wide keys takes an order beside them.
         let share = if bytes < TINY_BYTES { bytes / 8 } else { bytes / 2 };
         let gathered_keys = (share / (width.words() * 8 + 4)).max(2);
@@ -182,7 +182,6 @@ impl LayerPolicy for SternDill {
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         let state = self.state();
-        state.store.visit(layer, &self.place, visit)?;
-        Ok(true)
+        Ok(state.store.visit(layer, &self.place, visit)?)
     }
 }

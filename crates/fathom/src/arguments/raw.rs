@@ -242,6 +242,12 @@ pub struct DiskArguments {
     /// Where the run lives; it stays there [default: a fresh directory under .fathom, removed when the verdict is in]
     #[arg(long, value_name = "DIR", help_heading = "Disk")]
     pub dir: Option<PathBuf>,
+    /// Put what is written and read in order, layers and candidates, on another device: in a folder of the run's own under this one
+    #[arg(long, value_name = "DIR", help_heading = "Disk")]
+    pub dir_bulk: Option<PathBuf>,
+    /// Put what is looked up, known states, on another device, the same way
+    #[arg(long, value_name = "DIR", help_heading = "Disk")]
+    pub dir_index: Option<PathBuf>,
     /// Keep the run when the verdict is in
     #[arg(long, help_heading = "Disk")]
     pub keep: bool,
@@ -257,6 +263,9 @@ pub struct DiskArguments {
     /// Make what is known last every T, at least: that much is lost at most when the run is killed [default: 5s]
     #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Disk")]
     pub commit_every: Option<Duration>,
+    /// Do not keep layers on disk for traces: less room is needed, and a trace takes some searches more
+    #[arg(long, help_heading = "Disk")]
+    pub no_trace: bool,
     /// How new states are compared with known ones: `scan` reads all that is known for every layer [default: looking up]
     #[arg(long, value_name = "HOW", value_enum, help_heading = "Disk")]
     pub plan: Option<PlanArgument>,

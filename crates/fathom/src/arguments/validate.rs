@@ -11,8 +11,9 @@ use super::raw::{
     OverflowArgument, ProgressArgument, QuestionArguments, ResourceArguments, SimulateArguments,
     StopArgument, SymmetryArgument, SymmetryArguments,
 };
-use crate::assemble::{Language, LayerEngine, ModelOptions};
+use crate::assemble::{Language, ModelOptions};
 use crate::check::Stop;
+use crate::layer_engine::LayerEngine;
 use crate::liveness_property::LivenessQuestions;
 use crate::liveness_search::LivenessEngine;
 use crate::machine;
@@ -152,10 +153,13 @@ impl DiskArguments {
     fn validate(self, lasts: bool) -> Result<DiskSettings, UsageError> {
         let given = [
             ("--dir", self.dir.is_some()),
+            ("--dir-bulk", self.dir_bulk.is_some()),
+            ("--dir-index", self.dir_index.is_some()),
             ("--keep", self.keep),
             ("--certify", self.certify),
             ("--disk-limit", self.disk_limit.is_some()),
             ("--commit-every", self.commit_every.is_some()),
+            ("--no-trace", self.no_trace),
             ("--plan", self.plan.is_some()),
         ];
         if let Some((name, _)) = given.iter().find(|(_, given)| *given && !lasts) {
@@ -170,6 +174,9 @@ impl DiskArguments {
             resume: self.resume,
             limit: self.disk_limit,
             commit_every: self.commit_every.unwrap_or(default.commit_every),
+            bulk: self.dir_bulk,
+            index: self.dir_index,
+            keep_layers: !self.no_trace,
         })
     }
 }

@@ -4,11 +4,12 @@ use anyhow::Context;
 use fathom_model::system::TransitionSystem;
 
 use super::{Output, home, plan, print_summary, read_model, searched, settle, watcher};
-use crate::assemble::{LayerEngine, Model};
+use crate::assemble::Model;
 use crate::check::{self, Checked, Stop, Verdict};
 use crate::home::Home;
 use crate::hunt;
 use crate::identity::Identity;
+use crate::layer_engine::LayerEngine;
 use crate::liveness::{self, LivenessEngine, LivenessSettings};
 use crate::possibility;
 use crate::progress::Meter;

@@ -4,10 +4,11 @@ use anyhow::Context;
 use fathom_model::system::TransitionSystem;
 
 use super::{Output, home, print, print_summary, read_model, searched, settle, watcher};
-use crate::assemble::{LayerEngine, Model};
+use crate::assemble::Model;
 use crate::export::{self, RecordFile};
 use crate::home::Home;
 use crate::identity::Identity;
+use crate::layer_engine::LayerEngine;
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
 use crate::liveness_search;
 use crate::observer::Watcher;

@@ -12,10 +12,11 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::Context;
 
-use crate::assemble::{LayerEngine, Model, ModelError};
+use crate::assemble::{Model, ModelError};
 use crate::home::Home;
 use crate::identity::Identity;
 use crate::interrupt::Interrupt;
+use crate::layer_engine::LayerEngine;
 use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::property::{Plan, PlanError, Questions};

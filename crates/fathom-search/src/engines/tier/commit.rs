@@ -3,7 +3,7 @@
 //! The cursor in the manifest, all numbers 8 bytes:
 //!
 //! ```text
-//! version | shards | bytes of a log block | mark of the log (6) | layers | length of the log's name, name | boundary of the layer loop
+//! version | shards | bytes of a log block | mark of the log (6) | first layer of the log | layers | length of the log's name, name | boundary of the layer loop
 //! ```
 //! Shards are 0 if the known states are in no runs but in RAM: they are made of the layers when the run is taken up.
 //! Files: the runs, each with shard and level in its note, or the one run of a closed set at rest, with what it took before; and the log, which may grow until the next commit. The filter is built again from the runs; the
@@ -25,11 +25,13 @@ use super::{Options, Tier, lock};
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// What the note of a closed set at rest begins with, in place of shard and level.
 const AT_REST: u64 = u64::MAX;
 /// Commits take at most this part of the time.
 const COMMIT_SHARE: u32 = 20;
+/// Room that is set aside, in blocks of the layer log.
+const BALLAST_BLOCKS: u64 = 4;
 
 /// When is the next commit due?
 #[derive(Debug)]
@@ -47,6 +49,8 @@ pub(super) struct Cursor {
     pub(super) shards: usize,
     pub(super) log_block_bytes: usize,
     pub(super) mark: Mark,
+    /// The first layer of the log: those before it were dropped.
+    pub(super) first: u64,
     pub(super) layers: u64,
     pub(super) log_name: String,
     pub(super) boundary: Vec<u8>,
@@ -106,6 +110,7 @@ impl Tier {
                 shards: self.shares.shards,
                 log_block_bytes: self.shares.log_block_bytes,
                 mark,
+                first: store.first(),
                 layers: store.layer_count(),
                 log_name: store.name().to_owned(),
                 boundary: boundary.to_vec(),
@@ -119,6 +124,11 @@ impl Tier {
     pub(super) fn flush_tables(&mut self) -> Result<(), SearchError> {
         Ok(self.shards.iter().try_for_each(|shard| lock(shard).flush(&self.place))?)
     }
+}
+
+/// Sets room aside that is given up when the device is full, so that the last manifest fits.
+pub(super) fn set_ballast(directory: &RunDirectory, shares: &Shares) -> Result<(), DiskError> {
+    directory.set_ballast(BALLAST_BLOCKS * shares.log_block_bytes as u64)
 }
 
 /// The boundary of the layer loop that a commit of this engine stands for; none if another engine made it.
@@ -153,7 +163,14 @@ pub(super) fn take_up(
         known.take_up(&place, level, place.open_run(&file.name)?)?;
     }
     let Place { volume, budget, .. } = &place;
-    let store = LayerStore::resume(volume, &cursor.log_name, cursor.log_block_bytes, cursor.mark, budget)?;
+    let store = LayerStore::resume(
+        volume,
+        &cursor.log_name,
+        cursor.first,
+        cursor.log_block_bytes,
+        cursor.mark,
+        budget,
+    )?;
     if store.layer_count() != cursor.layers {
         return Err(SearchError::Boundary);
     }
@@ -184,6 +201,7 @@ impl Cursor {
             put_u64(&mut bytes, number);
         }
         self.mark.0.iter().for_each(|number| put_u64(&mut bytes, *number));
+        put_u64(&mut bytes, self.first);
         put_u64(&mut bytes, self.layers);
         put_u64(&mut bytes, self.log_name.len() as u64);
         bytes.extend_from_slice(self.log_name.as_bytes());
@@ -202,10 +220,10 @@ impl Cursor {
         for number in &mut mark.0 {
             *number = rest.u64()?;
         }
-        let layers = rest.u64()?;
+        let (first, layers) = (rest.u64()?, rest.u64()?);
         let length = usize::try_from(rest.u64()?).ok()?;
         let log_name = String::from_utf8(rest.take(length)?.to_vec()).ok()?;
-        Some(Cursor { shards, log_block_bytes, mark, layers, log_name, boundary: rest.0.to_vec() })
+        Some(Cursor { shards, log_block_bytes, mark, first, layers, log_name, boundary: rest.0.to_vec() })
     }
 }
 

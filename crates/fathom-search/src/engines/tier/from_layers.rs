@@ -63,7 +63,7 @@ impl<'a> OfShard<'a> {
         layer: u64,
         shard: (usize, usize),
     ) -> Result<OfShard<'a>, DiskError> {
-        let mut cursor = LayerCursor::new(store, width, budget)?;
+        let mut cursor = LayerCursor::new(width, budget)?;
         cursor.open(store, layer)?;
         let keys = ChargedVec::with_capacity(budget, "adopted layers", 0)?;
         Ok(OfShard { store, cursor, width, shard, keys })

@@ -13,7 +13,7 @@ use fathom_disk::storage::{Phase, Volume};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
-use super::commit::{Clock, Cursor, live_bytes_of};
+use super::commit::{Clock, Cursor, live_bytes_of, set_ballast};
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use super::{DiskUse, Options};
@@ -60,7 +60,9 @@ impl Journal {
             return Ok(Some((Journal { stored, clock }, Some(boundary))));
         }
         let place = Place::new(volume, budget, width_of(shape)?, options.tag, 0);
-        let log_block_bytes = options.shares(budget, threads, place.width).log_block_bytes;
+        let shares = options.shares(budget, threads, place.width);
+        set_ballast(&directory, &shares)?;
+        let log_block_bytes = shares.log_block_bytes;
         let store = LayerStore::new(volume, &place.fresh_name("layers"), log_block_bytes, budget)?;
         let stored = StoredLayers { directory, place, store };
         Ok(Some((Journal { stored, clock }, None)))
@@ -96,6 +98,7 @@ impl Journal {
             shards: 0,
             log_block_bytes: store.block_bytes(),
             mark,
+            first: store.first(),
             layers: store.layer_count(),
             log_name: store.name().to_owned(),
             boundary,
@@ -130,7 +133,7 @@ impl Journal {
     pub(in crate::engines) fn restore<P: LayerPolicy>(&self, policy: &mut P) -> Result<(), SearchError> {
         let StoredLayers { store, place, .. } = &self.stored;
         let mut worker = policy.worker()?;
-        let mut cursor = LayerCursor::new(store, place.width, &place.budget)?;
+        let mut cursor = LayerCursor::new(place.width, &place.budget)?;
         for layer in 0..store.layer_count() {
             cursor.open(store, layer)?;
             while let Some(records) = cursor.next_keys(store)? {
@@ -171,18 +174,17 @@ impl StoredLayers {
         let (tag, sequence) =
             directory.committed().map_or((Tag::default(), 0), |manifest| (manifest.tag, manifest.sequence));
         let place = Place::new(directory.volume(), budget, width_of(shape)?, tag, sequence);
-        let Cursor { log_block_bytes, mark, layers, log_name, boundary, .. } = cursor;
-        let store = LayerStore::resume(&place.volume, &log_name, log_block_bytes, mark, budget)?;
+        let Cursor { log_block_bytes, mark, first, layers, log_name, boundary, .. } = cursor;
+        let store = LayerStore::resume(&place.volume, &log_name, first, log_block_bytes, mark, budget)?;
         if store.layer_count() != layers {
             return Err(SearchError::Boundary);
         }
         Ok((StoredLayers { directory, place, store }, boundary))
     }
 
-    /// Visits the states of a layer in order.
+    /// Visits the states of a layer in order. False if it was dropped.
     pub fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        self.store.visit(layer, &self.place, visit)?;
-        Ok(true)
+        Ok(self.store.visit(layer, &self.place, visit)?)
     }
 
     /// What files hold.

@@ -18,15 +18,33 @@ use fathom_model::record::{RecordBuffer, Records};
 
 use super::place::Place;
 
-/// The closed layers and the one being written.
+/// The closed layers and the one being written. Layers before `keep_from` are dropped when they are no longer the last one.
 #[derive(Debug)]
 pub(in crate::engines) struct LayerStore {
-    name: String,
+    volume: Volume,
+    budget: Budget,
     block_bytes: usize,
-    log: LayerLog,
+    keep_from: u64,
+    current: Log,
+    /// The last closed layer is at its end, while the one behind it is written to a log of its own.
+    earlier: Option<Log>,
+    /// Files that hold no layer any more that is kept.
+    retired: Vec<String>,
     /// Keys in the layer being written.
     open_keys: u64,
 }
+
+/// Some layers, one behind the other.
+#[derive(Debug)]
+struct Log {
+    name: String,
+    /// The number of its first layer.
+    first: u64,
+    log: LayerLog,
+}
+
+/// A log with dropped layers grows to so many blocks before another one is begun.
+const DROPPED_BLOCKS: u64 = 4;
 
 /// Makes blocks of sorted keys, outside of any lock.
 #[derive(Debug)]
@@ -42,7 +60,13 @@ pub(in crate::engines) struct BlockEncoder {
 #[derive(Debug)]
 pub(in crate::engines) struct LayerCursor {
     words: usize,
-    reader: LayerReader,
+    budget: Budget,
+    /// Reads one log; there is none before a layer is opened.
+    reader: Option<LayerReader>,
+    /// The first layer of the log that it reads.
+    first: u64,
+    /// The layer that it reads.
+    layer: u64,
     decoder: Decoder,
     payload: ChargedVec<u8>,
     keys: ChargedVec<u64>,
@@ -91,52 +115,107 @@ impl LayerStore {
         budget: &Budget,
     ) -> Result<LayerStore, DiskError> {
         let log = LayerLog::new(volume, name, 1, block_bytes, budget)?;
-        Ok(LayerStore { name: name.to_owned(), block_bytes, log, open_keys: 0 })
+        Ok(LayerStore::of(volume, budget, block_bytes, Log { name: name.to_owned(), first: 0, log }))
     }
 
-    /// The layers as they were at a mark.
+    /// The layers as they were at a mark, the first of which has that number.
     pub(in crate::engines) fn resume(
         volume: &Volume,
         name: &str,
+        first: u64,
         block_bytes: usize,
         mark: Mark,
         budget: &Budget,
     ) -> Result<LayerStore, DiskError> {
         let log = LayerLog::resume(volume, name, 1, block_bytes, mark, budget)?;
-        Ok(LayerStore { name: name.to_owned(), block_bytes, log, open_keys: 0 })
+        Ok(LayerStore::of(volume, budget, block_bytes, Log { name: name.to_owned(), first, log }))
+    }
+
+    fn of(volume: &Volume, budget: &Budget, block_bytes: usize, current: Log) -> LayerStore {
+        LayerStore {
+            volume: volume.clone(),
+            budget: budget.clone(),
+            block_bytes,
+            keep_from: 0,
+            current,
+            earlier: None,
+            retired: Vec::new(),
+            open_keys: 0,
+        }
+    }
+
+    /// Drops layers before that one from now on, some time after they were expanded.
+    pub(in crate::engines) fn drop_before(&mut self, layer: u64) {
+        self.keep_from = layer;
     }
 
     /// Adds a block to the layer being written.
     pub(in crate::engines) fn append(&mut self, keys: usize, payload: &[u8]) -> Result<(), DiskError> {
-        self.log.append(&[(keys as u64) << 32 | payload.len() as u64])?;
+        if self.open_keys == 0 {
+            self.begin_layer()?;
+        }
+        let log = &mut self.current.log;
+        log.append(&[(keys as u64) << 32 | payload.len() as u64])?;
         for piece in payload.chunks(8) {
             let mut word = [0; 8];
             word[..piece.len()].copy_from_slice(piece);
-            self.log.append(&[u64::from_le_bytes(word)])?;
+            log.append(&[u64::from_le_bytes(word)])?;
         }
         self.open_keys += keys as u64;
         Ok(())
     }
 
+    /// Begins another log if the one at hand is long, and all its layers will be dropped.
+    fn begin_layer(&mut self) -> Result<(), DiskError> {
+        let next = self.layer_count();
+        let long = self.current.log.disk_bytes() >= DROPPED_BLOCKS * self.block_bytes as u64;
+        if !long || next > self.keep_from || next == self.current.first {
+            return Ok(());
+        }
+        let stem = self.current.name.split('.').next().unwrap_or("layers");
+        let name = format!("{stem}.{next}");
+        let log = LayerLog::new(&self.volume, &name, 1, self.block_bytes, &self.budget)?;
+        self.earlier = Some(std::mem::replace(&mut self.current, Log { name, first: next, log }));
+        Ok(())
+    }
+
     /// Closes the layer being written; says how many keys it has.
     pub(in crate::engines) fn close(&mut self) -> Result<u64, DiskError> {
-        self.log.close_layer()?;
+        self.current.log.close_layer()?;
+        if let Some(earlier) = self.earlier.take() {
+            self.retired.extend(earlier.log.file_names().map(str::to_owned));
+        }
         Ok(std::mem::take(&mut self.open_keys))
     }
 
-    /// Closed layers.
+    /// Closed layers, those that were dropped among them.
     pub(in crate::engines) fn layer_count(&self) -> u64 {
-        self.log.layer_count()
+        self.current.first + self.current.log.layer_count()
     }
 
-    /// Makes all closed layers last, once a manifest names the mark.
+    /// The first layer that is still there.
+    pub(in crate::engines) fn first(&self) -> u64 {
+        self.earlier.as_ref().unwrap_or(&self.current).first
+    }
+
+    /// Makes the last closed layers last, once a manifest names the mark.
     pub(in crate::engines) fn mark(&mut self) -> Result<Mark, DiskError> {
-        self.log.mark()
+        self.current.log.mark()
     }
 
     /// What its files are called.
     pub(in crate::engines) fn name(&self) -> &str {
-        &self.name
+        &self.current.name
+    }
+
+    /// Files that are not needed any more, since the last call.
+    pub(in crate::engines) fn retired(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.retired)
+    }
+
+    fn log_of(&self, layer: u64) -> Option<&Log> {
+        let logs = [Some(&self.current), self.earlier.as_ref()];
+        logs.into_iter().flatten().find(|log| log.first <= layer)
     }
 
     /// Bytes in a block of its log.
@@ -144,41 +223,43 @@ impl LayerStore {
         self.block_bytes
     }
 
-    /// Calls `visit` with the keys of a closed layer, in order.
+    /// Calls `visit` with the keys of a closed layer, in order. False if it was dropped.
     pub(in crate::engines) fn visit(
         &self,
         layer: u64,
         place: &Place,
         visit: &mut dyn FnMut(Records<'_>),
-    ) -> Result<(), DiskError> {
-        let mut cursor = LayerCursor::new(self, place.width, &place.budget)?;
+    ) -> Result<bool, DiskError> {
+        if layer < self.first() {
+            return Ok(false);
+        }
+        let mut cursor = LayerCursor::new(place.width, &place.budget)?;
         cursor.open(self, layer)?;
         while let Some(records) = cursor.next_keys(self)? {
             visit(records);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The names of the files that are there.
     pub(in crate::engines) fn file_names(&self) -> impl Iterator<Item = &str> {
-        self.log.file_names()
+        self.current.log.file_names()
     }
 
     /// Bytes on disk.
     pub(in crate::engines) fn disk_bytes(&self) -> u64 {
-        self.log.disk_bytes()
+        self.current.log.disk_bytes() + self.earlier.as_ref().map_or(0, |log| log.log.disk_bytes())
     }
 }
 
 impl LayerCursor {
-    pub(in crate::engines) fn new(
-        store: &LayerStore,
-        width: KeyWidth,
-        budget: &Budget,
-    ) -> Result<LayerCursor, DiskError> {
+    pub(in crate::engines) fn new(width: KeyWidth, budget: &Budget) -> Result<LayerCursor, DiskError> {
         Ok(LayerCursor {
             words: width.words(),
-            reader: store.log.reader(budget)?,
+            budget: budget.clone(),
+            reader: None,
+            first: 0,
+            layer: 0,
             decoder: Decoder::new(budget, "layer cursor", width)?,
             payload: ChargedVec::with_capacity(budget, "layer cursor", 0)?,
             keys: ChargedVec::with_capacity(budget, "layer cursor", 0)?,
@@ -190,7 +271,14 @@ impl LayerCursor {
     pub(in crate::engines) fn open(&mut self, store: &LayerStore, layer: u64) -> Result<(), DiskError> {
         self.keys.clear();
         self.served = 0;
-        self.reader.open(&store.log, layer)
+        let Log { first, log, .. } = store.log_of(layer).ok_or_else(nonsense)?;
+        if self.reader.is_none() || self.first != *first {
+            // What it has of another log goes first.
+            self.reader = None;
+            self.reader = Some(log.reader(&self.budget)?);
+        }
+        (self.first, self.layer) = (*first, layer);
+        self.reader.as_mut().expect("it was just made").open(log, layer - first)
     }
 
     /// Fills `batch` with up to `most` keys; empty at the end of the layer.
@@ -223,14 +311,17 @@ impl LayerCursor {
         let mut word = [0];
         self.keys.clear();
         self.served = 0;
-        if !self.reader.next(&store.log, &mut word)? {
+        let (Some(reader), Some(Log { log, .. })) = (&mut self.reader, store.log_of(self.layer)) else {
+            return Ok(false);
+        };
+        if !reader.next(log, &mut word)? {
             return Ok(false);
         }
         let (count, length) = ((word[0] >> 32) as usize, (word[0] & 0xffff_ffff) as usize);
         self.payload.clear();
         self.payload.reserve(length.next_multiple_of(8))?;
         while self.payload.len() < length {
-            if !self.reader.next(&store.log, &mut word)? {
+            if !reader.next(log, &mut word)? {
                 return Err(nonsense());
             }
             self.payload.extend(&word[0].to_le_bytes())?;

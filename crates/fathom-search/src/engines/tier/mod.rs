@@ -86,11 +86,25 @@ pub struct Options {
     pub commit_every: Duration,
     /// Bytes that files may take, if there is a limit.
     pub disk_limit: Option<u64>,
+    /// Layers before this one are dropped once they were expanded; 0 keeps all.
+    pub keep_from: u64,
     /// Sizes of the parts, in place of those that suit the budget.
     pub shares: Option<fn(Shares) -> Shares>,
 }
 
 impl Options {
+    /// For a search that nobody goes on with.
+    pub fn unlasting() -> Options {
+        Options {
+            tag: Tag::default(),
+            plan: Plan::LookUp,
+            commit_every: Duration::MAX,
+            disk_limit: None,
+            keep_from: 0,
+            shares: None,
+        }
+    }
+
     /// Sizes of the parts within what the budget has free, some of it left to the body.
     fn shares(&self, budget: &Budget, threads: usize, width: KeyWidth) -> Shares {
         let free = budget.free();
@@ -147,6 +161,7 @@ impl Tier {
         let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
         let place = Place::new(volume, budget, width, options.tag, sequence);
         let shares = options.shares(budget, threads, width);
+        commit::set_ballast(&directory, &shares)?;
         match directory.committed().cloned() {
             Some(manifest) => commit::take_up(place, directory, shares, options, &manifest),
             None => {
@@ -165,10 +180,11 @@ impl Tier {
         directory: RunDirectory,
         shares: Shares,
         options: Options,
-        store: LayerStore,
+        mut store: LayerStore,
         shards: Vec<Known>,
     ) -> Result<Tier, SearchError> {
-        let cursor = LayerCursor::new(&store, place.width, &place.budget)?;
+        store.drop_before(options.keep_from);
+        let cursor = LayerCursor::new(place.width, &place.budget)?;
         let window = Window::new(place.width.bits(), shares.window_keys.min(WINDOW_KEYS_MIN), &place.budget)?;
         Ok(Tier {
             window,
@@ -286,17 +302,21 @@ impl Tier {
         keys.is_some_and(|keys| keys * (2 * words * 8) * 2 <= self.shares.table_bytes)
     }
 
-    /// Removes runs that were merged away, those that a commit names aside: they go with the next one.
+    /// Removes runs that were merged away and layers that were dropped, those that a commit names aside: they go with the next one.
     fn remove_retired(&mut self) -> Result<(), SearchError> {
-        for shard in &self.shards {
-            for name in lock(shard).runs.retired() {
-                let committed = self.directory.committed().is_some_and(|manifest| manifest.names(&name));
-                if !committed {
-                    self.place.volume.remove(&name).map_err(DiskError::from)?;
-                }
-            }
+        let mut names = self.layers().store.retired();
+        self.shards.iter().for_each(|shard| names.extend(lock(shard).runs.retired()));
+        let committed =
+            |name: &String| self.directory.committed().is_some_and(|manifest| manifest.names(name));
+        for name in names.iter().filter(|name| !committed(name)) {
+            self.place.volume.remove(name).map_err(DiskError::from)?;
         }
         Ok(())
+    }
+
+    /// Whether no layer was dropped.
+    pub fn keeps_all_layers(&self) -> bool {
+        self.layers().store.first() == 0
     }
 
     fn grow_window(&mut self) -> Result<(), SearchError> {
@@ -402,8 +422,7 @@ impl LayerPolicy for Tier {
     }
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        self.layers().store.visit(layer, &self.place, visit)?;
-        Ok(true)
+        Ok(self.layers().store.visit(layer, &self.place, visit)?)
     }
 }
 
