@@ -425,3 +425,34 @@ fn beyond_the_limit_a_representative_is_still_alike() {
         assert_eq!(lengths, Some(4), "it has rings of four");
     }
 }
+
+/// Published models at small constants have as many states as orbits, and the same verdicts with symmetry on and off.
+#[test]
+fn published_models_have_as_many_states_as_orbits() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/murphi/models");
+    if !folder.is_dir() {
+        eprintln!("no corpus at ../shared/murphi/models: skipped");
+        return;
+    }
+    let models = [
+        ("mux/n_peterson.m", "N", 3, 172),
+        ("mux/mcslock1.m", "N", 3, 0),
+        ("sym/list6.m", "CellCount", 3, 129),
+        ("sym/list6.m", "CellCount", 4, 0),
+        ("sym/cache3.m", "ProcCount", 2, 505),
+        ("romp/german.m", "NODE_NUM", 2, 852),
+    ];
+    for (name, constant, value, known) in models {
+        let [plain, joined] = [false, true].map(|symmetry| {
+            let constants = vec![(constant.to_owned(), value)];
+            let options = ModelOptions { constants, symmetry, ..ModelOptions::default() };
+            Model::read(&folder.join(name), &options).unwrap_or_else(|error| panic!("{error}"))
+        });
+        let (expected, found) = orbits(&plain, &[]);
+        assert_eq!(found, expected, "{name}, {constant} = {value}");
+        assert!(known == 0 || known == found, "{name}, {constant} = {value}: {found} orbits");
+        let questions = Questions::default();
+        let expected = verdicts(&plain, &questions, LayerEngine::Ram, true);
+        assert_eq!(verdicts(&joined, &questions, LayerEngine::Ram, true), expected, "{name}");
+    }
+}
