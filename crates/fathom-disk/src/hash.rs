@@ -7,8 +7,6 @@
 //! * More words: each leading word is multiplied by a constant and its 128-bit product folded, then the last word goes
 //!   through the bijection. Keys that differ in their last word alone therefore never share a hash either.
 
-// Nothing that is exact may depend on the hash: builds with the feature `constant-hash` have the same one for all keys, and searches must find the same.
-
 /// Version of everything in this file; a change of any output is a change of this number.
 pub const HASH_VERSION: u32 = 1;
 
@@ -30,9 +28,6 @@ pub fn hash_key(key: &[u64]) -> u64 {
 /// Hash of a key of one word: a bijection on 64 bits.
 #[inline(always)]
 pub fn hash_word(word: u64) -> u64 {
-    if cfg!(feature = "constant-hash") {
-        return FIRST;
-    }
     let mut x = word.wrapping_add(FOLD);
     x = (x ^ (x >> 32)).wrapping_mul(FIRST);
     x = (x ^ (x >> 29)).wrapping_mul(SECOND);
@@ -57,6 +52,13 @@ pub fn hash_leading_half(key: &[u64], bits: u32) -> u64 {
         [only] => hash_word(only & kept_mask),
         [ref leading @ .., last] => hash_word(fold_all(leading) ^ (last & kept_mask)),
     }
+}
+
+/// A hash as windows, filters and shards use it. Nothing that is exact may depend on it: builds with the feature `constant-hash` have the same one for all keys
+/// there, and searches must find the same.
+#[inline(always)]
+pub fn for_caches(hash: u64) -> u64 {
+    if cfg!(feature = "constant-hash") { FIRST } else { hash }
 }
 
 fn hash_wide(key: &[u64]) -> u64 {

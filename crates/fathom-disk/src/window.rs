@@ -12,7 +12,7 @@
 //! Memory: `capacity * words * 8` bytes, plus one word a set for wide keys, charged once; none if the capacity is 0.
 
 use crate::budget::{Budget, BudgetError, Charge};
-use crate::hash::{hash_key, hash_word};
+use crate::hash::{for_caches, hash_key, hash_word};
 use crate::intrinsics::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -115,7 +115,7 @@ impl Window {
 
     #[inline(always)]
     fn set_of(&self, hash: u64) -> usize {
-        ((u128::from(hash) * self.sets as u128) >> 64) as usize
+        ((u128::from(for_caches(hash)) * self.sets as u128) >> 64) as usize
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@
 use super::{is_forgotten, stored};
 use crate::budget::{Budget, BudgetError, Charge};
 use crate::error::DiskError;
-use crate::hash::hash_key;
+use crate::hash::{for_caches, hash_key};
 use crate::intrinsics::prefetch;
 use crate::storage::File;
 
@@ -157,7 +157,7 @@ impl Bloom {
     #[inline(always)]
     fn fetch(&self, chunk: &[u64], words: usize, hashes: &mut [u64; BATCH]) -> usize {
         for (key, hash) in chunk.chunks_exact(words).zip(hashes.iter_mut()) {
-            *hash = hash_key(key);
+            *hash = for_caches(hash_key(key));
             prefetch(&self.bytes, self.base(*hash));
         }
         chunk.len() / words

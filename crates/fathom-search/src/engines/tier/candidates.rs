@@ -5,7 +5,7 @@
 
 use fathom_disk::budget::{Charge, ChargedVec};
 use fathom_disk::error::DiskError;
-use fathom_disk::hash::hash_leading_half;
+use fathom_disk::hash::{for_caches, hash_leading_half};
 use fathom_disk::run::{RunConfig, RunWriter, Scan};
 use fathom_disk::set::sorter::CANDIDATES;
 use fathom_disk::set::{KeyStream, Merge, SliceStream, Tiers, sort_unique};
@@ -105,7 +105,7 @@ pub(super) fn shard_of(key: &[u64], bits: u32, shards: usize) -> usize {
     if shards == 1 {
         return 0;
     }
-    ((u128::from(hash_leading_half(key, bits)) * shards as u128) >> 64) as usize
+    ((u128::from(for_caches(hash_leading_half(key, bits))) * shards as u128) >> 64) as usize
 }
 
 /// The very latest candidates of a thread, one for each value of a hash: a step aside from the window, in the nearest cache. Keys of one and two words only.
