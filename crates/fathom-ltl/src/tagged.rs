@@ -1,17 +1,17 @@
 //! How does a record carry a small number beside it, and a system with it?
 //!
-//! The number is the *tag*: the lowest bits of the wider record, below all bits of the record that carries it. So all tags of one record are neighbours
-//! in the order of records, and fall into one shard; a batch in that order expands each record once, whatever the number of its tags.
+//! All tags ([`Tag`]) of one record are neighbours in the order of records, and fall into one shard; a batch in that order expands each record once, whatever the number of its tags.
 //!
-//! Memory of [`Tagged`]: for each thread that expands at a time, one buffer as large as the one it is given.
+//! Memory of [`Tagged`]: for each thread that expands at a time, one buffer as large as the one it is given; its shape says so, and who holds the other charges for it.
 
 use std::sync::{Mutex, PoisonError};
 
 use fathom_model::expression::Domain;
-use fathom_model::record::{RecordBuffer, Records, read_bits, words_for};
+use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::{Component, ComponentKind, Shape};
 use fathom_model::steps::{Columns, Full, Labels, Marks, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
+use fathom_model::tag::Tag;
 
 /// A system whose records carry tags. What a step does to the tag is the wrapper's business that holds it.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ pub(crate) struct Source<'a> {
 impl<S: TransitionSystem> Tagged<S> {
     /// Records of a system with tags below `count`, which are called `name`.
     pub(crate) fn new(system: S, name: &str, count: u32) -> Tagged<S> {
-        let tag = Tag::new(system.shape(), count);
-        let shape = tag.widen(system.shape(), name, count);
+        let tag = Tag::new(system.shape().width_bits, tag_domain(count).bits());
+        let shape = widen(tag, system.shape(), name, count);
         Tagged { system, shape, tag, scratch: Mutex::default() }
     }
 
@@ -136,12 +136,16 @@ impl<S: TransitionSystem> Tagged<S> {
     }
 
     fn take_scratch(&self, columns: Columns, capacity: usize) -> Scratch {
-        let held = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        if let Some(scratch) = held
-            && scratch.steps.columns() == columns
-            && scratch.steps.capacity() == capacity
         {
-            return scratch;
+            let mut held = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            let fits = |scratch: &Scratch| {
+                scratch.steps.columns() == columns && scratch.steps.capacity() == capacity
+            };
+            if let Some(place) = held.iter().position(fits) {
+                return held.swap_remove(place);
+            }
+            // Whoever held buffers of those sizes has none any more, or a larger one.
+            held.clear();
         }
         let shape = self.system.shape();
         Scratch {
@@ -222,110 +226,26 @@ impl Source<'_> {
     }
 }
 
-/// Joins records and tags, and takes them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tag {
-    /// Bits of the tag; none if there is only one.
-    bits: u32,
-    /// Words of a record without its tag.
-    narrow_words: usize,
-    /// Words of a record with its tag.
-    wide_words: usize,
-}
-
-impl Tag {
-    /// Tags below `count`, which is not 0, for records of that shape.
-    fn new(shape: &Shape, count: u32) -> Tag {
-        let bits = tag_domain(count).bits();
-        Tag { bits, narrow_words: shape.words(), wide_words: words_for(shape.width_bits + bits) }
+/// The shape of records with their tags, which are called `name`.
+fn widen(tag: Tag, shape: &Shape, name: &str, count: u32) -> Shape {
+    let mut wide = shape.clone();
+    wide.inner_buffers += 1;
+    wide.width_bits += tag.bits;
+    for component in &mut wide.components {
+        component.low += tag.bits;
     }
-
-    /// The shape of records with their tags, which are called `name`.
-    fn widen(self, shape: &Shape, name: &str, count: u32) -> Shape {
-        let mut wide = shape.clone();
-        wide.width_bits += self.bits;
-        for component in &mut wide.components {
-            component.low += self.bits;
-        }
-        wide.components.push(Component {
-            name: name.to_owned(),
-            kind: ComponentKind::Variable,
-            domain: tag_domain(count),
-            undefined: None,
-            element_bits: self.bits,
-            length: None,
-            low: 0,
-        });
-        wide
-    }
-
-    /// Writes a record and its tag.
-    #[inline]
-    fn join(self, record: &[u64], tag: u32, wide: &mut [u64]) {
-        debug_assert!(record.len() == self.narrow_words && wide.len() == self.wide_words, "records fit");
-        if let ([record], [wide]) = (record, &mut *wide) {
-            *wide = record << self.bits | u64::from(tag);
-            return;
-        }
-        let extra = self.wide_words - self.narrow_words;
-        for (place, word) in wide.iter_mut().enumerate() {
-            let high = place.checked_sub(extra).map_or(0, |place| record[place] << self.bits);
-            let low = record.get(place + 1 - extra).copied().unwrap_or(0);
-            *word = high | low.unbounded_shr(64 - self.bits);
-        }
-        let last = wide.last_mut().expect("a record has a word");
-        *last |= u64::from(tag);
-    }
-
-    /// Reads the record that carries a tag, and the tag.
-    #[inline]
-    fn split(self, wide: &[u64], record: &mut [u64]) -> u32 {
-        debug_assert!(record.len() == self.narrow_words && wide.len() == self.wide_words, "records fit");
-        if let ([wide], [record]) = (wide, &mut *record) {
-            *record = wide >> self.bits;
-            return (wide & ((1 << self.bits) - 1)) as u32;
-        }
-        let extra = self.wide_words - self.narrow_words;
-        for (place, word) in record.iter_mut().enumerate() {
-            let from = place + extra;
-            let above = from.checked_sub(1).map_or(0, |above| wide[above]);
-            *word = wide[from] >> self.bits | above.unbounded_shl(64 - self.bits);
-        }
-        read_bits(wide, 0, self.bits) as u32
-    }
+    wide.components.push(Component {
+        name: name.to_owned(),
+        kind: ComponentKind::Variable,
+        domain: tag_domain(count),
+        undefined: None,
+        element_bits: tag.bits,
+        length: None,
+        low: 0,
+    });
+    wide
 }
 
 fn tag_domain(count: u32) -> Domain {
     Domain::new(0, i64::from(count.max(1)) - 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fathom_model::record::write_bits;
-
-    #[test]
-    fn what_is_joined_is_split_and_lies_where_it_should() {
-        for width_bits in [1u32, 7, 31, 32, 60, 62, 63, 64, 65, 100, 127, 128, 129, 200] {
-            let shape = Shape { width_bits, ..Shape::default() };
-            for count in [1u32, 2, 3, 4, 5, 200, 1 << 16, u32::MAX] {
-                let tag = Tag::new(&shape, count);
-                for number in [0, 1, count / 2, count - 1].into_iter().filter(|number| *number < count) {
-                    let mut record = vec![0; shape.words()];
-                    for low in 0..width_bits {
-                        let bit = 0x9e37_79b9_7f4a_7c15u64.rotate_left(low * 7) & 1;
-                        write_bits(&mut record, low, 1, bit | u64::from(low + 1 == width_bits));
-                    }
-                    let mut wide = vec![u64::MAX; tag.wide_words];
-                    tag.join(&record, number, &mut wide);
-                    let mut back = vec![u64::MAX; shape.words()];
-                    assert_eq!(tag.split(&wide, &mut back), number, "{width_bits} bits, {count} tags");
-                    assert_eq!(back, record, "{width_bits} bits, {count} tags");
-                    for low in 0..width_bits {
-                        assert_eq!(read_bits(&wide, low + tag.bits, 1), read_bits(&record, low, 1));
-                    }
-                }
-            }
-        }
-    }
 }

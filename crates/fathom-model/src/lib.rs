@@ -12,6 +12,7 @@
 //! | [`layout`] | which bits of a record hold which variable? |
 //! | [`values`] | which values can a variable ever hold? |
 //! | [`record`] | what are the bytes of a state, and how are many of them held? |
+//! | [`tag`] | how does a record carry a small number beside it? |
 //! | [`shape`] | what does a search know of a record? |
 //! | [`symmetry`] | which states are alike, and which stands for all? |
 //! | [`system`] | the seam: what is a step relation? |
@@ -29,5 +30,6 @@ pub mod span;
 pub mod steps;
 pub mod symmetry;
 pub mod system;
+pub mod tag;
 pub mod values;
 pub mod verify;

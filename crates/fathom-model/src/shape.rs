@@ -18,6 +18,8 @@ pub struct Shape {
     pub processes: Vec<String>,
     /// How many acceptance sets the marks of a step may name.
     pub mark_count: u32,
+    /// How many buffers of steps a system holds beside the one it fills, for each thread that expands: one for each system that it wraps and whose steps it turns into its own.
+    pub inner_buffers: u32,
 }
 
 /// A variable as it lies in the record. Element `i` has the code of its value, which is the value less `domain.low`.

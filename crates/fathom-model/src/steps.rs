@@ -4,7 +4,7 @@
 //! The caller says which columns it reads; the others stay empty and cost nothing.
 //!
 //! **Bound.** Everything is allocated when the buffer is made, or by [`Steps::grow`], so [`Steps::bytes`] is what it holds and its
-//! owner charges it. A producer that runs out of room takes back the source it was at and returns.
+//! owner charges it. What a wrapper holds of its own to fill the buffer is part of it: it is as large as the buffer, and as long-lived. A producer that runs out of room takes back the source it was at and returns.
 
 use crate::expression::FaultKind;
 use crate::program::LABELS_MAX;
@@ -59,6 +59,7 @@ pub struct Full;
 #[derive(Clone, Debug)]
 pub struct Steps {
     words_per_record: usize,
+    inner_buffers: u32,
     columns: Columns,
     capacity: usize,
     source_count: usize,
@@ -149,6 +150,7 @@ impl Steps {
     pub fn new(shape: &Shape, columns: Columns, capacity: usize) -> Steps {
         let mut steps = Steps {
             words_per_record: shape.words(),
+            inner_buffers: shape.inner_buffers,
             columns,
             capacity: 0,
             source_count: 0,
@@ -177,23 +179,14 @@ impl Steps {
         self.capacity
     }
 
-    /// How many bytes are held now.
+    /// How many bytes are held now, here and by the systems that fill it.
     pub fn bytes(&self) -> usize {
-        Steps::bytes_for(self.words_per_record, self.columns, self.capacity)
+        bytes_for(self.words_per_record, self.inner_buffers, self.columns, self.capacity)
     }
 
-    /// How many bytes a buffer of that capacity holds.
-    pub fn bytes_for(words_per_record: usize, columns: Columns, capacity: usize) -> usize {
-        let column = |wanted: bool, bytes: usize| if wanted { bytes } else { 0 };
-        let each = size_of::<SourceEnd>()
-            + column(columns.labels, size_of::<Labels>())
-            + column(columns.enabled, size_of::<ProcessSet>())
-            + words_per_record * size_of::<u64>()
-            + column(columns.actions, size_of::<u32>())
-            + column(columns.movers, size_of::<ProcessSet>())
-            + column(columns.marks, size_of::<Marks>())
-            + size_of::<Fault>();
-        each * capacity
+    /// How many bytes a buffer of that capacity for steps of that shape holds, and the systems that fill it.
+    pub fn bytes_for(shape: &Shape, columns: Columns, capacity: usize) -> usize {
+        bytes_for(shape.words(), shape.inner_buffers, columns, capacity)
     }
 
     /// Which columns are filled.
@@ -425,6 +418,26 @@ fn lengthen<T: Copy>(column: &mut Vec<T>, length: usize, fill: T) {
         column.reserve_exact(length - column.len());
         column.resize(length, fill);
     }
+}
+
+/// An inner buffer has whatever columns its wrapper reads, and the records of its sources with their places.
+fn bytes_for(words_per_record: usize, inner_buffers: u32, columns: Columns, capacity: usize) -> usize {
+    let inner = entry_bytes(words_per_record, Columns { marks: false, ..Columns::ALL });
+    let sources = words_per_record * size_of::<u64>() + size_of::<(u32, u32)>();
+    (entry_bytes(words_per_record, columns) + inner_buffers as usize * (inner + sources)) * capacity
+}
+
+/// What a source, a step and a fault take together.
+fn entry_bytes(words_per_record: usize, columns: Columns) -> usize {
+    let column = |wanted: bool, bytes: usize| if wanted { bytes } else { 0 };
+    size_of::<SourceEnd>()
+        + column(columns.labels, size_of::<Labels>())
+        + column(columns.enabled, size_of::<ProcessSet>())
+        + words_per_record * size_of::<u64>()
+        + column(columns.actions, size_of::<u32>())
+        + column(columns.movers, size_of::<ProcessSet>())
+        + column(columns.marks, size_of::<Marks>())
+        + size_of::<Fault>()
 }
 
 #[cfg(test)]

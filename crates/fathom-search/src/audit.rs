@@ -101,6 +101,28 @@ pub enum AuditError {
         /// The state; none if a start faults.
         record: Option<Vec<u64>>,
     },
+    /// There are no ranks.
+    #[error("there are no ranks: the run has not shown that no run is accepting")]
+    Unranked,
+    /// The ranks are for an automaton of another strength.
+    #[error("the ranks are for an automaton of another strength")]
+    Strength,
+    /// A rank that belongs to no class.
+    #[error("rank {rank} belongs to no class of states")]
+    NoClass {
+        /// The rank.
+        rank: u32,
+    },
+    /// A step leads to a state whose rank is too low.
+    #[error("a step leads to a state of rank {rank}, which must have {least} at least")]
+    Rank {
+        /// The state.
+        record: Vec<u64>,
+        /// Its rank.
+        rank: u32,
+        /// What a step to it asks for.
+        least: u32,
+    },
     /// The observer said so.
     #[error("the audit was stopped")]
     Stopped,
@@ -278,9 +300,9 @@ impl Desk {
         let shape = audit.system.shape();
         let labels = audit.settings.conditions.iter().any(|condition| condition.reads_labels());
         let columns = Columns { labels, ..Columns::NONE };
-        let each = Steps::bytes_for(shape.words(), columns, 1);
+        let each = Steps::bytes_for(shape, columns, 1);
         let room = (audit.budget.free() / 16 / each).clamp(1, 4 * CHUNK_KEYS);
-        let charge = audit.budget.charge("audit", Steps::bytes_for(shape.words(), columns, room));
+        let charge = audit.budget.charge("audit", Steps::bytes_for(shape, columns, room));
         let charge = charge.map_err(SearchError::from)?;
         Ok(Desk { steps: Steps::new(shape, columns, room), charge })
     }
@@ -322,7 +344,7 @@ impl Desk {
 }
 
 /// Whether every value in a record is one that its variable can have.
-fn is_state(shape: &Shape, record: &[u64]) -> bool {
+pub(crate) fn is_state(shape: &Shape, record: &[u64]) -> bool {
     shape.components.iter().all(|component| {
         let codes = component.domain.high.wrapping_sub(component.domain.low) as u64;
         (0..component.elements()).all(|index| {

@@ -1,13 +1,14 @@
 //! What was reached, once in sorted order, and every state a number?
 //!
-//! A breadth-first search keeps layers, each sorted. Passes over everything want one order: the layers are sorted into one run on a volume, and a perfect
-//! hash over it gives each state a number below their count, so that what is known of states lies in plain arrays.
+//! A breadth-first search keeps layers, each sorted, or runs, each of some layers. Passes over everything want one order: all of it becomes one run on a volume, and a perfect
+//! hash over that gives each state a number below their count, so that what is known of states lies in plain arrays.
 //!
-//! Memory: while sorting and hashing, a quarter of what the budget has free; then the perfect hash, about 3 bits per state, and the buffer of a scan. I/O: each record is
-//! written and read once or twice, in order; a scan reads the run once.
+//! Memory: while sorting and hashing, half of what the budget has free at most; then the perfect hash, about 3 bits per state, and the buffer of a scan. I/O: runs are
+//! merged, so each record is read and written once; layers are sorted first. A scan reads the run once.
 
-use fathom_disk::budget::{Budget, ChargedVec};
+use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
+use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::perfect_hash::{PerfectHash, PerfectHashBuilder};
 use fathom_disk::run::{Run, RunConfig, RunWriter, Scan, Tag};
 use fathom_disk::set::{KeyStream, Sorter};
@@ -17,6 +18,32 @@ use fathom_model::shape::Shape;
 
 use crate::error::SearchError;
 use crate::layer_loop::LayerPolicy;
+
+/// What a complete breadth-first search has reached and kept.
+pub trait Reached {
+    /// How many layers there are.
+    fn layer_count(&self) -> u64;
+
+    /// Visits the states of a layer, in any order.
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<(), SearchError>;
+
+    /// Visits all states in ascending order, each once, some at a time, within about `bytes` of the budget. Files that are needed for it go to `volume`, and are gone when it returns.
+    fn visit_sorted(
+        &self,
+        volume: &Volume,
+        budget: &Budget,
+        bytes: usize,
+        visit: &mut dyn FnMut(&[u64]) -> Result<(), SearchError>,
+    ) -> Result<(), SearchError>;
+}
+
+/// The layers that a policy of the layer loop has kept, which are all.
+#[derive(Debug)]
+pub struct KeptLayers<'a, P> {
+    policy: &'a P,
+    layers: u64,
+    width: KeyWidth,
+}
 
 /// All reached states, in order, numbered.
 #[derive(Debug)]
@@ -35,45 +62,85 @@ const WORK_BYTES_MAX: usize = 64 << 20;
 /// The most memory that a scan gets.
 const SCAN_BYTES_MAX: usize = 1 << 20;
 
+impl<'a, P: LayerPolicy> KeptLayers<'a, P> {
+    /// So many layers of states of that shape.
+    pub fn new(policy: &'a P, layers: u64, shape: &Shape) -> Result<KeptLayers<'a, P>, SearchError> {
+        Ok(KeptLayers { policy, layers, width: width_of(shape)? })
+    }
+}
+
+impl<P: LayerPolicy> Reached for KeptLayers<'_, P> {
+    fn layer_count(&self) -> u64 {
+        self.layers
+    }
+
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<(), SearchError> {
+        let kept = self.policy.visit_layer(layer, visit)?;
+        assert!(kept, "the policy has kept its layers");
+        Ok(())
+    }
+
+    fn visit_sorted(
+        &self,
+        volume: &Volume,
+        budget: &Budget,
+        bytes: usize,
+        visit: &mut dyn FnMut(&[u64]) -> Result<(), SearchError>,
+    ) -> Result<(), SearchError> {
+        sort_layers(self, self.width, volume, budget, bytes, visit)
+    }
+}
+
 impl ClosedSet {
-    /// Sorts and numbers the states of the first so many layers. None if the policy has not kept them. The volume must be empty of files of that kind.
-    pub fn of_layers<P: LayerPolicy>(
-        policy: &P,
-        layers: u64,
+    /// Puts what was reached in order and numbers it. The volume must be empty of files of that kind.
+    pub fn new(
+        reached: &dyn Reached,
         shape: &Shape,
         volume: &Volume,
         budget: &Budget,
-    ) -> Result<Option<ClosedSet>, SearchError> {
-        let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
+    ) -> Result<ClosedSet, SearchError> {
+        let width = width_of(shape)?;
+        let words = width.words();
         let bytes = (budget.free() / 4).min(WORK_BYTES_MAX);
-        let mut sorter = Sorter::new(volume, budget, "closed-part", width, Tag::default(), bytes)?;
-        for layer in 0..layers {
-            let mut failure = None;
-            let kept = policy.visit_layer(layer, &mut |records| {
-                if failure.is_none() {
-                    failure = sorter.push(records.words()).err();
-                }
-            })?;
-            if let Some(error) = failure {
-                return Err(error.into());
-            }
-            if !kept {
-                return Ok(None);
-            }
-        }
-        let sorted = sorter.finish()?;
         let config = RunConfig::within(width, Tag::default(), bytes / 4);
         let mut writer = RunWriter::new(volume, budget, RUN, &config)?;
-        let mut stream = sorted.stream()?;
-        while stream.advance()? {
-            writer.push(stream.keys())?;
+        let each = PerfectHashBuilder::keys_per_shard_within(bytes / 2, words);
+        let mut builder = PerfectHashBuilder::new(volume, NUMBERS, words, each, budget)?;
+        reached.visit_sorted(volume, budget, bytes, &mut |keys| {
+            writer.push(keys)?;
+            keys.chunks_exact(words).try_for_each(|key| builder.push(key))?;
+            Ok(())
+        })?;
+        // Whoever commits the files finds them whole.
+        writer.finish(true)?;
+        builder.finish()?;
+        ClosedSet::open(shape, volume, budget)
+    }
+
+    /// The set whose files were committed in a directory, if they were; else one that is made now, and committed.
+    pub fn committed(
+        reached: &dyn Reached,
+        shape: &Shape,
+        directory: &mut RunDirectory,
+        budget: &Budget,
+    ) -> Result<ClosedSet, SearchError> {
+        let volume = directory.volume().clone();
+        if directory.committed().is_some_and(|manifest| manifest.names(NUMBERS)) {
+            return ClosedSet::open(shape, &volume, budget);
         }
-        drop(stream);
-        writer.finish(false)?;
-        sorted.remove()?;
+        let set = ClosedSet::new(reached, shape, &volume, budget)?;
+        let named = |name: &str| Named { name: name.to_owned(), grows: false, note: Vec::new() };
+        directory.commit(&[], &[named(RUN), named(NUMBERS)])?;
+        Ok(set)
+    }
+
+    /// The set whose files are on a volume.
+    fn open(shape: &Shape, volume: &Volume, budget: &Budget) -> Result<ClosedSet, SearchError> {
+        let width = width_of(shape)?;
+        let words = width.words();
         let run = Run::open(volume, budget, RUN, width, Tag::default())?;
-        let numbers = numbered(&run, volume, budget, bytes)?;
-        Ok(Some(ClosedSet { run, numbers, words: width.words(), budget: budget.clone() }))
+        let numbers = PerfectHash::open(volume, NUMBERS, words, budget)?;
+        Ok(ClosedSet { run, numbers, words, budget: budget.clone() })
     }
 
     /// How many states there are.
@@ -86,14 +153,19 @@ impl ClosedSet {
         self.len() == 0
     }
 
+    /// The most states that a scan gives at once.
+    pub fn block_keys_max(&self) -> usize {
+        self.run.block_keys_max()
+    }
+
     /// Bytes of the perfect hash in RAM.
     pub fn number_bytes(&self) -> usize {
         self.numbers.bytes()
     }
 
     /// Bytes of the states on the volume.
-    pub fn stored_bytes(&self) -> Result<u64, SearchError> {
-        Ok(self.run.bytes())
+    pub fn stored_bytes(&self) -> u64 {
+        self.run.bytes()
     }
 
     /// Appends the numbers of states, all of which are in the set.
@@ -101,93 +173,56 @@ impl ClosedSet {
         self.numbers.index_batch(records.words(), numbers);
     }
 
-    /// Visits all states in order, some at a time.
+    /// The number of a state, which is in the set.
+    pub fn number(&self, record: &[u64]) -> u64 {
+        self.numbers.index(record)
+    }
+
+    /// All states in order, a block at a time.
+    pub fn stream(&self) -> Result<Scan<'_>, SearchError> {
+        Ok(Scan::new(&self.run, &self.budget, (self.budget.free() / 16).min(SCAN_BYTES_MAX))?)
+    }
+
+    /// Visits all states in order, some at a time, until `visit` says that it has seen enough.
     pub fn scan(
         &self,
-        visit: &mut dyn FnMut(Records<'_>) -> Result<(), SearchError>,
+        visit: &mut dyn FnMut(Records<'_>) -> Result<bool, SearchError>,
     ) -> Result<(), SearchError> {
-        let mut scan = Scan::new(&self.run, &self.budget, (self.budget.free() / 16).min(SCAN_BYTES_MAX))?;
-        while scan.advance()? {
-            visit(Records::new(scan.keys(), self.words))?;
-        }
+        let mut stream = self.stream()?;
+        while stream.advance()? && visit(Records::new(stream.keys(), self.words))? {}
         Ok(())
     }
 }
 
-/// A perfect hash over a run.
-fn numbered(run: &Run, volume: &Volume, budget: &Budget, bytes: usize) -> Result<PerfectHash, SearchError> {
-    let words = run.width().words();
-    let each = PerfectHashBuilder::keys_per_shard_within(bytes, words);
-    let mut builder = PerfectHashBuilder::new(volume, NUMBERS, words, each, budget)?;
-    let mut scan = Scan::new(run, budget, bytes.min(SCAN_BYTES_MAX))?;
-    while scan.advance()? {
-        for key in scan.keys().chunks_exact(words) {
-            builder.push(key)?;
-        }
-    }
-    builder.finish()?;
-    Ok(PerfectHash::open(volume, NUMBERS, words, budget)?)
+/// The width of records as keys.
+pub(crate) fn width_of(shape: &Shape) -> Result<KeyWidth, SearchError> {
+    KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })
 }
 
-/// A bit for each number below a count. Memory: one bit each.
-#[derive(Debug)]
-pub struct Bits(ChargedVec<u64>);
-
-impl Bits {
-    /// All of them clear, or all set.
-    pub fn new(budget: &Budget, count: u64, set: bool) -> Result<Bits, SearchError> {
-        let words = count.div_ceil(64) as usize;
-        let mut bits = ChargedVec::with_capacity(budget, "bits", words)?;
-        bits.resize(words, if set { u64::MAX } else { 0 })?;
-        if let Some(last) = bits.last_mut().filter(|_| set && !count.is_multiple_of(64)) {
-            *last = (1 << (count % 64)) - 1;
-        }
-        Ok(Bits(bits))
+/// Visits all states of all layers in ascending order.
+pub(crate) fn sort_layers(
+    reached: &dyn Reached,
+    width: KeyWidth,
+    volume: &Volume,
+    budget: &Budget,
+    bytes: usize,
+    visit: &mut dyn FnMut(&[u64]) -> Result<(), SearchError>,
+) -> Result<(), SearchError> {
+    let mut sorter = Sorter::new(volume, budget, "closed-part", width, Tag::default(), bytes)?;
+    for layer in 0..reached.layer_count() {
+        let mut outcome = Ok(());
+        reached.visit_layer(layer, &mut |records| {
+            if outcome.is_ok() {
+                outcome = sorter.push(records.words());
+            }
+        })?;
+        outcome?;
     }
-
-    /// Whether a bit is set.
-    #[inline]
-    pub fn get(&self, number: u64) -> bool {
-        self.0[(number / 64) as usize] >> (number % 64) & 1 == 1
+    let sorted = sorter.finish()?;
+    let mut stream = sorted.stream()?;
+    while stream.advance()? {
+        visit(stream.keys())?;
     }
-
-    /// Sets a bit; true if it was clear.
-    #[inline]
-    pub fn set(&mut self, number: u64) -> bool {
-        let (word, bit) = (&mut self.0[(number / 64) as usize], 1 << (number % 64));
-        let fresh = *word & bit == 0;
-        *word |= bit;
-        fresh
-    }
-
-    /// Clears a bit.
-    #[inline]
-    pub fn clear(&mut self, number: u64) {
-        self.0[(number / 64) as usize] &= !(1 << (number % 64));
-    }
-
-    /// Clears all bits.
-    pub fn clear_all(&mut self) {
-        self.0.fill(0);
-    }
-
-    /// How many are set.
-    pub fn count(&self) -> u64 {
-        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
-    }
-
-    /// Clears what is not set in another.
-    pub fn intersect(&mut self, other: &Bits) {
-        self.0.iter_mut().zip(&*other.0).for_each(|(word, other)| *word &= other);
-    }
-
-    /// Clears what is set in another.
-    pub fn subtract(&mut self, other: &Bits) {
-        self.0.iter_mut().zip(&*other.0).for_each(|(word, other)| *word &= !other);
-    }
-
-    /// Sets what is set in another, and nothing else.
-    pub fn copy_from(&mut self, other: &Bits) {
-        self.0.copy_from_slice(&other.0);
-    }
+    drop(stream);
+    Ok(sorted.remove()?)
 }

@@ -1,95 +1,112 @@
 //! How many of something are there, for each of many numbers, when there are mostly few?
 //!
-//! Four bits each; a count above 14 moves to a map. Memory: half a byte per number, and about 48 bytes per count in the map, all charged.
+//! Four bits each; what a count has above 15 is in a map. Threads may count up at one time, or down at one time. Memory: half a byte per number, and about 48 bytes per count in
+//! the map, all charged.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fathom_disk::budget::{Budget, Charge, ChargedVec};
 
+use crate::bits::zeroed;
 use crate::error::SearchError;
 
 /// A count for each number below a bound.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    /// Two counts a byte; [`LARGE`] says that the count is in the map.
-    small: ChargedVec<u8>,
-    large: HashMap<u64, u32>,
+    /// Sixteen counts a word; [`LARGE`] says that there may be more in the map.
+    small: ChargedVec<AtomicU64>,
+    large: Mutex<Large>,
+}
+
+/// What counts have above [`LARGE`].
+#[derive(Debug)]
+struct Large {
+    beyond: HashMap<u64, u32>,
     charge: Charge,
 }
 
-const LARGE: u8 = 15;
+const LARGE: u64 = 15;
+const COUNTS: u64 = 16;
 /// What an entry of the map is taken to cost.
 const ENTRY_BYTES: usize = 48;
 /// The map is charged for so many entries at a time.
-const ENTRIES_STEP: usize = 256;
+const ENTRIES_STEP: usize = 16;
 
 impl Counters {
     /// All of them 0.
     pub(crate) fn new(budget: &Budget, count: u64) -> Result<Counters, SearchError> {
-        let bytes = count.div_ceil(2) as usize;
-        let mut small = ChargedVec::with_capacity(budget, "counters", bytes)?;
-        small.resize(bytes, 0)?;
-        Ok(Counters { small, large: HashMap::new(), charge: budget.charge("counters", 0)? })
+        let large = Large { beyond: HashMap::new(), charge: budget.charge("counters", 0)? };
+        Ok(Counters { small: zeroed(budget, count.div_ceil(COUNTS))?, large: Mutex::new(large) })
     }
 
     /// Whether a count is 0.
     #[inline]
     pub(crate) fn is_zero(&self, number: u64) -> bool {
-        self.nibble(number) == 0
+        let word = self.small[(number / COUNTS) as usize].load(Ordering::Relaxed);
+        word >> (number % COUNTS * 4) & LARGE == 0
     }
 
     /// Adds one.
     #[inline]
-    pub(crate) fn increase(&mut self, number: u64) -> Result<(), SearchError> {
-        match self.nibble(number) {
-            LARGE => {
-                *self.large.entry(number).or_insert(u32::from(LARGE)) += 1;
-                Ok(())
-            }
-            count if count + 1 == LARGE => {
-                self.put(number, LARGE);
-                self.large.insert(number, u32::from(LARGE));
-                if self.large.len() * ENTRY_BYTES > self.charge.bytes() {
-                    self.charge.resize((self.large.len() * 2).max(ENTRIES_STEP) * ENTRY_BYTES)?;
-                }
-                Ok(())
-            }
-            count => {
-                self.put(number, count + 1);
-                Ok(())
-            }
-        }
+    pub(crate) fn increase(&self, number: u64) -> Result<(), SearchError> {
+        let changed = self.change(number, |count| (count < LARGE).then_some(count + 1));
+        if changed.is_none() { self.large().add(number) } else { Ok(()) }
     }
 
     /// Takes one away from a count that is not 0; true if nothing is left.
     #[inline]
-    pub(crate) fn decrease(&mut self, number: u64) -> bool {
-        match self.nibble(number) {
-            0 => panic!("a count that is taken from is not 0"),
-            LARGE => {
-                let count = self.large.get_mut(&number).expect("large counts are in the map");
-                *count -= 1;
-                if *count < u32::from(LARGE) {
-                    self.large.remove(&number);
-                    self.put(number, LARGE - 1);
+    pub(crate) fn decrease(&self, number: u64) -> bool {
+        let changed = self.change(number, |count| (count < LARGE).then(|| count - 1));
+        match changed {
+            Some(count) => count == 1,
+            None => {
+                let mut large = self.large();
+                if !large.take(number) {
+                    // Under the lock, so that no other thread does the same meanwhile.
+                    self.change(number, |count| Some(count - 1));
                 }
                 false
-            }
-            count => {
-                self.put(number, count - 1);
-                count == 1
             }
         }
     }
 
-    fn nibble(&self, number: u64) -> u8 {
-        self.small[(number / 2) as usize] >> (number % 2 * 4) & 15
+    fn large(&self) -> MutexGuard<'_, Large> {
+        self.large.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&mut self, number: u64, count: u8) {
-        let byte = &mut self.small[(number / 2) as usize];
-        let shift = number % 2 * 4;
-        *byte = *byte & !(15 << shift) | count << shift;
+    /// Changes a count; gives what it was, or none if it stays.
+    #[inline]
+    fn change(&self, number: u64, change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+        let shift = number % COUNTS * 4;
+        let of = |word: u64| word >> shift & LARGE;
+        let word = &self.small[(number / COUNTS) as usize];
+        let changed = |old: u64| {
+            let count = of(old);
+            change(count).map(|new| old & !(LARGE << shift) | new << shift)
+        };
+        word.try_update(Ordering::Relaxed, Ordering::Relaxed, changed).ok().map(of)
+    }
+}
+
+impl Large {
+    fn add(&mut self, number: u64) -> Result<(), SearchError> {
+        if (self.beyond.len() + 1) * ENTRY_BYTES > self.charge.bytes() {
+            self.charge.resize((self.beyond.len() * 2).max(ENTRIES_STEP) * ENTRY_BYTES)?;
+        }
+        *self.beyond.entry(number).or_insert(0) += 1;
+        Ok(())
+    }
+
+    /// Takes one away; false if there is none.
+    fn take(&mut self, number: u64) -> bool {
+        let Some(count) = self.beyond.get_mut(&number) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.beyond.remove(&number);
+        }
+        true
     }
 }
 
@@ -97,23 +114,42 @@ impl Counters {
 mod tests {
     use super::*;
 
+    const MOST: [u64; 19] = [1, 13, 14, 15, 16, 400, 0, 17, 2, 3, 4, 5, 6, 7, 8, 9, 10, 31, 15];
+
     #[test]
     fn counts_go_up_and_down_past_every_limit() {
-        let budget = Budget::unlimited();
-        let mut counters = Counters::new(&budget, 7).unwrap();
-        for (number, most) in [(0u64, 1), (1, 13), (2, 14), (3, 15), (4, 16), (5, 400), (6, 0)] {
-            for _ in 0..most {
-                counters.increase(number).unwrap();
-            }
+        let counters = Counters::new(&Budget::unlimited(), MOST.len() as u64).unwrap();
+        for (number, most) in (0..).zip(MOST) {
+            (0..most).for_each(|_| counters.increase(number).unwrap());
             assert_eq!(counters.is_zero(number), most == 0);
         }
-        for (number, most) in [(0u64, 1), (1, 13), (2, 14), (3, 15), (4, 16), (5, 400)] {
+        for (number, most) in (0..).zip(MOST) {
             for left in (0..most).rev() {
                 assert!(!counters.is_zero(number));
                 assert_eq!(counters.decrease(number), left == 0, "{number} of {most}, {left} left");
             }
         }
-        assert!((0..7).all(|number| counters.is_zero(number)));
-        assert!(counters.large.is_empty());
+        assert!((0..MOST.len() as u64).all(|number| counters.is_zero(number)));
+        assert!(counters.large().beyond.is_empty());
+    }
+
+    #[test]
+    fn threads_count_together() {
+        let counters = Counters::new(&Budget::unlimited(), 40).unwrap();
+        let times = |number: u64| 1 + number * 7 % 60;
+        let in_threads = |each: &(dyn Fn(u64) + Sync)| {
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| (0..40).for_each(|number| (0..times(number)).for_each(|_| each(number))));
+                }
+            });
+        };
+        in_threads(&|number| counters.increase(number).unwrap());
+        let emptied = AtomicU64::new(0);
+        in_threads(&|number| {
+            emptied.fetch_add(u64::from(counters.decrease(number)), Ordering::Relaxed);
+        });
+        assert_eq!(emptied.into_inner(), 40, "each is emptied by one");
+        assert!((0..40).all(|number| counters.is_zero(number)));
     }
 }

@@ -13,9 +13,12 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::steps::Steps;
 
-use crate::closed_set::Bits;
+use crate::bits::Bits;
 use crate::error::SearchError;
-use crate::fix_point::Expander;
+use crate::expander::Expander;
+
+/// Records that are expanded at a time, at most.
+const BATCH: usize = 256;
 
 /// A cycle: states, and the action that leaves each; the last leads to the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,13 +79,11 @@ impl Search<'_, '_> {
     fn first(&mut self, left: &Bits) -> Result<Option<Vec<u64>>, SearchError> {
         let (set, mut first, mut numbers) = (self.expander.set, None, Vec::new());
         set.scan(&mut |records| {
-            if first.is_none() {
-                numbers.clear();
-                set.numbers(records, &mut numbers);
-                let mut pairs = records.iter().zip(&numbers);
-                first = pairs.find(|(_, number)| left.get(**number)).map(|(record, _)| record.to_vec());
-            }
-            Ok(())
+            numbers.clear();
+            set.numbers(records, &mut numbers);
+            let mut pairs = records.iter().zip(&numbers);
+            first = pairs.find(|(_, number)| left.get(**number)).map(|(record, _)| record.to_vec());
+            Ok(first.is_none())
         })?;
         Ok(first)
     }
@@ -127,9 +128,7 @@ impl Search<'_, '_> {
         let name = format!("leg-{}", self.files);
         let mut log = LayerLog::new(self.volume, &name, from.len(), block, self.budget)?;
         self.seen.clear_all();
-        let mut numbers = Vec::new();
-        self.expander.set.numbers(Records::new(from, from.len()), &mut numbers);
-        self.seen.set(numbers[0]);
+        self.seen.set(self.expander.set.number(from));
         log.append(from)?;
         let mut layer = log.close_layer()?;
         let found = loop {
@@ -180,7 +179,7 @@ impl Search<'_, '_> {
                     });
                 } else if seen.set(taken.number) {
                     if fresh.len() + target.len() > fresh.capacity() {
-                        fresh.reserve(fresh.len().max(1024))?;
+                        fresh.reserve(fresh.len().clamp(8 * target.len(), 1 << 20))?;
                     }
                     fresh.extend(target)?;
                 }
@@ -236,14 +235,16 @@ fn in_batches(
     budget: &Budget,
     visit: &mut dyn FnMut(Records<'_>) -> Result<(), SearchError>,
 ) -> Result<(), SearchError> {
-    let mut batch = RecordBuffer::with_capacity(words, 256);
+    let most = (budget.free() / 32 / (words * 8)).clamp(1, BATCH);
+    let _room = budget.charge("batch", most * words * 8)?;
+    let mut batch = RecordBuffer::with_capacity(words, most);
     let mut failure: Option<SearchError> = None;
     log.read_layer(layer, budget, |record| {
         if failure.is_some() {
             return Ok(());
         }
         batch.push(record);
-        if batch.len() == 256 {
+        if batch.len() == most {
             failure = visit(batch.view()).err();
             batch.clear();
         }

@@ -148,7 +148,7 @@ impl<'a> Search<'a> {
             budget,
             settings,
             stack: PathStack::limited(budget, words, settings.stack_bytes)?,
-            charge: budget.charge("expansion", Steps::bytes_for(words, columns, STEPS))?,
+            charge: budget.charge("expansion", Steps::bytes_for(shape, columns, STEPS))?,
             steps: Steps::new(shape, columns, STEPS),
             outcome,
         })

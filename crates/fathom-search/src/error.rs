@@ -22,6 +22,12 @@ pub enum SearchError {
         /// How many it holds.
         limit: u64,
     },
+    /// There are more classes than ranks.
+    #[error("states are taken away in more than {limit} steps, and ranks go no further")]
+    Classes {
+        /// How many ranks there are.
+        limit: u64,
+    },
     /// The boundary to go on from is not one of this system and these settings.
     #[error("the run cannot be taken up: what it says of its last boundary makes no sense")]
     Boundary,

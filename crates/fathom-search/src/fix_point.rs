@@ -13,19 +13,27 @@
 //!
 //! If the automaton is *weak*, so that the steps of a cycle all carry every mark or none does, steps without marks do not matter and one trimming decides.
 //!
-//! Memory: by [`ClosedSet`]; beside its numbers two bits and a counter per state. What is to be expanded waits in a queue on the volume. I/O: per round and mark a scan of the
-//! set and each state that is left once through the queue, and the same for trimming. One thread.
+//! What is taken away together is a *class*, in the order of their going; a [`Witness`] is told of each state and its class. No step leads to an earlier class. Inside a class
+//! there is no step with the mark that it was kept out by, or, if it was trimmed, no step at all: so the classes prove that there is no accepting run.
+//!
+//! Memory: by [`ClosedSet`]; beside its numbers three bits and a counter per state. What is to be expanded waits in a queue on the volume. I/O: per round and mark a scan of the
+//! set and each state at most once through the queue, and the same for trimming. Results are functions of sets, so they do not depend on the number of threads.
 
-use fathom_disk::budget::{Budget, Charge};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fathom_disk::budget::Budget;
 use fathom_disk::log::Queue;
+use fathom_disk::set::KeyStream;
 use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
-use fathom_model::steps::{Columns, Steps};
-use fathom_model::system::{TransitionSystem, expand_some};
+use fathom_model::system::TransitionSystem;
 
-use crate::closed_set::{Bits, ClosedSet};
+use crate::bits::{Bits, Progress as Scanned};
+use crate::closed_set::ClosedSet;
 use crate::counters::Counters;
 use crate::error::SearchError;
+use crate::expander::Expander;
 use crate::layer_loop::{Observer, Progress};
 
 /// What a fix-point came to.
@@ -41,176 +49,211 @@ pub struct Outcome {
     pub edges: u64,
 }
 
-/// Expands states of a closed set and gives the numbers of what their steps lead to.
-pub(crate) struct Expander<'a> {
-    pub(crate) system: &'a dyn TransitionSystem,
-    pub(crate) set: &'a ClosedSet,
-    /// Which steps count: all, or those that carry all marks.
-    pub(crate) only_marked: bool,
-    all_marks: u64,
-    steps: Steps,
-    charge: Charge,
-    numbers: Vec<u64>,
-    pub(crate) visits: u64,
-    pub(crate) edges: u64,
+/// What is asked.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The system.
+    pub system: &'a dyn TransitionSystem,
+    /// Its states.
+    pub set: &'a ClosedSet,
+    /// Whether the steps of every cycle all carry every mark, or none does.
+    pub weak: bool,
+    /// How many threads expand.
+    pub threads: usize,
+    /// Where queues go.
+    pub volume: &'a Volume,
+    /// All memory that is taken.
+    pub budget: &'a Budget,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
 }
 
-/// A step of a source, by its place.
-pub(crate) struct Taken<'a> {
-    pub(crate) steps: &'a Steps,
-    pub(crate) step: usize,
-    /// The number of its target.
-    pub(crate) number: u64,
+/// Who is told what is taken away, and when.
+pub trait Witness: Sync {
+    /// From here on, what is taken away is of a later class, kept out by a mark, or trimmed.
+    fn class(&self, kept_out_by: Option<u32>) -> Result<(), SearchError>;
+
+    /// Takes states of the class. From any thread.
+    fn take(&self, states: Records<'_>) -> Result<(), SearchError>;
 }
 
-/// Room for steps at first.
-const STEPS: usize = 4096;
-/// Records expanded at a time.
+/// Records of a queue that are handed out at a time, at most.
 const BATCH: usize = 512;
+/// Levels smaller than this are for one thread: starting others would cost more than they bring.
+const SHARED_MIN: u64 = 4096;
 /// Bytes of a block of the queue.
 const BLOCK_BYTES: usize = 1 << 16;
 
-impl<'a> Expander<'a> {
-    pub(crate) fn new(
-        system: &'a dyn TransitionSystem,
-        set: &'a ClosedSet,
-        only_marked: bool,
-        budget: &Budget,
-    ) -> Result<Expander<'a>, SearchError> {
-        let shape = system.shape();
-        let columns = Columns { marks: true, actions: true, ..Columns::NONE };
-        let each = Steps::bytes_for(shape.words(), columns, 1);
-        let capacity = (budget.free() / 16 / each).clamp(1, STEPS);
-        Ok(Expander {
-            system,
-            set,
-            only_marked,
-            all_marks: if shape.mark_count >= 64 { u64::MAX } else { (1 << shape.mark_count) - 1 },
-            charge: budget.charge("expansion", each * capacity)?,
-            steps: Steps::new(shape, columns, capacity),
-            numbers: Vec::new(),
-            visits: 0,
-            edges: 0,
-        })
-    }
-
-    /// Expands sources and visits every step that counts, with the place of its source.
-    pub(crate) fn each(
-        &mut self,
-        sources: Records<'_>,
-        visit: &mut dyn FnMut(usize, Taken<'_>) -> Result<(), SearchError>,
-    ) -> Result<(), SearchError> {
-        let mut done = 0;
-        while done < sources.len() {
-            let charge = &mut self.charge;
-            let rest = sources.skip(done);
-            let finished =
-                expand_some(self.system, rest, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
-            self.visits += finished as u64;
-            self.edges += self.steps.step_count() as u64;
-            self.numbers.clear();
-            self.set.numbers(self.steps.targets(), &mut self.numbers);
-            for source in 0..finished {
-                for step in self.steps.steps_of(source) {
-                    if !self.only_marked || self.steps.marks(step).0 & self.all_marks == self.all_marks {
-                        let (steps, number) = (&self.steps, self.numbers[step]);
-                        visit(done + source, Taken { steps, step, number })?;
-                    }
-                }
-            }
-            done += finished;
-        }
-        Ok(())
-    }
-}
-
-/// Takes away what no accepting run repeats. `weak` says that the steps of every cycle all carry every mark, or none does.
-pub fn run(
-    system: &dyn TransitionSystem,
-    set: &ClosedSet,
-    weak: bool,
-    volume: &Volume,
-    budget: &Budget,
-    observer: &dyn Observer,
-) -> Result<Outcome, SearchError> {
-    let mut passes = Passes {
-        expander: Expander::new(system, set, weak, budget)?,
-        left: Bits::new(budget, set.len(), true)?,
-        volume,
-        budget,
-        observer,
-        rounds: 0,
-        files: 0,
-    };
-    let finished = passes.rounds(system.shape().mark_count, weak)?;
-    let Passes { expander, left, rounds, .. } = passes;
-    let left = finished.then_some(left);
-    Ok(Outcome { left, rounds, visits: expander.visits, edges: expander.edges })
+/// Takes away what no accepting run repeats.
+pub fn run(task: Task<'_>, witness: Option<&dyn Witness>) -> Result<Outcome, SearchError> {
+    let threads = task.threads.max(1);
+    let expanders = (0..threads)
+        .map(|_| Expander::new(task.system, task.set, task.weak, threads, task.budget))
+        .collect::<Result<_, _>>()?;
+    let left = Bits::new(task.budget, task.set.len(), true)?;
+    let mut passes = Passes { task, witness, expanders, left, rounds: 0, files: 0 };
+    let finished = passes.rounds()?;
+    let Passes { expanders, left, rounds, .. } = passes;
+    let sum = |each: fn(&Expander<'_>) -> u64| expanders.iter().map(each).sum();
+    let (visits, edges) = (sum(|expander| expander.visits), sum(|expander| expander.edges));
+    Ok(Outcome { left: finished.then_some(left), rounds, visits, edges })
 }
 
 struct Passes<'a> {
-    expander: Expander<'a>,
+    task: Task<'a>,
+    witness: Option<&'a dyn Witness>,
+    /// One for each thread.
+    expanders: Vec<Expander<'a>>,
     left: Bits,
-    volume: &'a Volume,
-    budget: &'a Budget,
-    observer: &'a dyn Observer,
     rounds: u64,
     files: u64,
 }
 
-impl Passes<'_> {
+/// Gives the next records to be looked at; none at the end.
+type Next<'n> = &'n (dyn Fn(&mut RecordBuffer) -> Result<(), SearchError> + Sync);
+/// What is done with some records.
+type Act<'n, 'a> = &'n (dyn Fn(&mut Expander<'a>, Records<'_>) -> Result<(), SearchError> + Sync);
+
+impl<'a> Passes<'a> {
     /// Rounds until nothing changes; false if the observer stopped them.
-    fn rounds(&mut self, marks: u32, weak: bool) -> Result<bool, SearchError> {
+    fn rounds(&mut self) -> Result<bool, SearchError> {
+        let marks = if self.task.weak { 0 } else { self.task.system.shape().mark_count };
         loop {
             let before = self.left.count();
-            for mark in 0..if weak { 0 } else { marks } {
-                if !self.keep_reached(mark)? {
+            let mut counters = None;
+            for mark in 0..marks {
+                if mark + 1 == marks {
+                    counters = Some(Counters::new(self.task.budget, self.task.set.len())?);
+                }
+                if !self.keep_reached(mark, counters.as_ref())? {
                     return Ok(false);
                 }
             }
-            if !self.trim()? {
+            if !self.trim(counters)? {
                 return Ok(false);
             }
             self.rounds += 1;
             let after = self.left.count();
-            if after == 0 || after == before || weak {
+            if after == 0 || after == before || self.task.weak {
                 return Ok(true);
             }
         }
     }
 
-    /// Keeps what steps with a mark lead to; false if the observer stopped it.
-    fn keep_reached(&mut self, mark: u32) -> Result<bool, SearchError> {
-        let mut reached = Bits::new(self.budget, self.expander.set.len(), false)?;
-        let mut queue = self.queue()?;
-        let Passes { expander, left, budget, observer, rounds, .. } = self;
-        let finished = scan_left(expander, left, budget, *observer, *rounds, &mut |left, taken, _| {
-            let marked = taken.steps.marks(taken.step).0 >> mark & 1 == 1;
-            if marked && left.get(taken.number) && reached.set(taken.number) {
-                queue.push(taken.steps.target(taken.step))?;
+    /// Keeps what steps with a mark lead to, and counts the steps that lead to each state that is kept; false if the observer stopped it.
+    ///
+    /// Every state is scanned once. One that is known to be reached by then is followed at once; one that turns out to be reached later waits in the queue.
+    fn keep_reached(&mut self, mark: u32, counters: Option<&Counters>) -> Result<bool, SearchError> {
+        let set = self.task.set;
+        let scanned = Scanned::new(self.task.budget, set.len())?;
+        let queue = Mutex::new(self.queue()?);
+        let finished = {
+            let Passes { expanders, left, task, rounds, .. } = self;
+            let left = &*left;
+            // Follows all steps of a state that is reached.
+            let follow = |expander: &mut Expander<'a>, records: Records<'_>, all: &dyn Fn(usize) -> bool| {
+                expander.each_then_send(records, &queue, &mut |source, taken| {
+                    let reached = all(source);
+                    let counts = left.get(taken.number)
+                        && (reached || taken.steps.marks(taken.step).0 >> mark & 1 == 1);
+                    if counts
+                        && reached
+                        && let Some(counters) = counters
+                    {
+                        counters.increase(taken.number)?;
+                    }
+                    Ok(counts && scanned.reach(taken.number))
+                })
+            };
+            let stream = Mutex::new(set.stream()?);
+            let scan = |expander: &mut Expander<'a>, records: Records<'_>| {
+                let (sources, numbers) = expander.left_of(records, left);
+                let reached: Vec<bool> = numbers.iter().map(|number| scanned.scan(*number)).collect();
+                let outcome = follow(expander, sources.view(), &|source| reached[source]);
+                expander.give_back(sources, numbers);
+                outcome
+            };
+            work(*task, expanders, *rounds, set.len(), &|batch| next_of(&stream, batch), &scan)? && {
+                drop(stream);
+                drain(*task, expanders, *rounds, &queue, &|expander, records| {
+                    follow(expander, records, &|_| true)
+                })?
             }
-            Ok(())
-        })?;
-        let finished = finished
-            && drain(expander, &mut queue, left, *observer, *rounds, &mut |left, taken| {
-                Ok(left.get(taken.number) && reached.set(taken.number))
+        };
+        queue.into_inner().expect("no thread panics while it holds the queue").remove()?;
+        if !finished {
+            return Ok(false);
+        }
+        if let Some(witness) = self.witness {
+            witness.class(Some(mark))?;
+            self.tell(witness, &|number| !scanned.is_reached(number))?;
+        }
+        self.left.keep_reached(&scanned);
+        Ok(true)
+    }
+
+    /// Takes away states without a predecessor, and those that have none then, step by step; false if the observer stopped it.
+    fn trim(&mut self, counters: Option<Counters>) -> Result<bool, SearchError> {
+        let set = self.task.set;
+        let counters = match counters {
+            Some(counters) => counters,
+            None => {
+                let counters = Counters::new(self.task.budget, set.len())?;
+                if !self.count(&counters)? {
+                    return Ok(false);
+                }
+                counters
+            }
+        };
+        let queue = Mutex::new(self.queue()?);
+        self.without_predecessor(&counters, &queue)?;
+        let mut finished = true;
+        while finished {
+            let level = queue.lock().expect("no thread panics while it holds the queue").len();
+            if level == 0 {
+                break;
+            }
+            if let Some(witness) = self.witness {
+                witness.class(None)?;
+            }
+            let witness = self.witness;
+            let Passes { expanders, left, task, rounds, .. } = self;
+            let left = &*left;
+            let remaining = Mutex::new(level);
+            let most = batch_records(*task);
+            let next = |batch: &mut RecordBuffer| pop(&queue, &remaining, most, batch);
+            finished = work(*task, expanders, *rounds, level, &next, &|expander, records| {
+                if let Some(witness) = witness {
+                    witness.take(records)?;
+                }
+                expander.each_then_send(records, &queue, &mut |_, taken| {
+                    Ok(left.get(taken.number) && counters.decrease(taken.number) && left.clear(taken.number))
+                })
             })?;
-        queue.remove()?;
-        self.left.intersect(&reached);
+        }
+        queue.into_inner().expect("no thread panics while it holds the queue").remove()?;
         Ok(finished)
     }
 
-    /// Takes away states without a predecessor, and those that have none then; false if the observer stopped it.
-    fn trim(&mut self) -> Result<bool, SearchError> {
-        let set = self.expander.set;
-        let mut counters = Counters::new(self.budget, set.len())?;
-        let mut queue = self.queue()?;
-        let Passes { expander, left, budget, observer, rounds, .. } = self;
-        if !scan_left(expander, left, budget, *observer, *rounds, &mut |left, taken, _| {
-            if left.get(taken.number) { counters.increase(taken.number) } else { Ok(()) }
-        })? {
-            return Ok(false);
-        }
+    /// Counts the steps that lead to each state that is left; false if the observer stopped it.
+    fn count(&mut self, counters: &Counters) -> Result<bool, SearchError> {
+        let Passes { expanders, left, task, rounds, .. } = self;
+        let (left, set) = (&*left, task.set);
+        let stream = Mutex::new(set.stream()?);
+        work(*task, expanders, *rounds, set.len(), &|batch| next_of(&stream, batch), &|expander, records| {
+            let (sources, numbers) = expander.left_of(records, left);
+            let outcome = expander.each(sources.view(), &mut |_, taken| {
+                if left.get(taken.number) { counters.increase(taken.number) } else { Ok(()) }
+            });
+            expander.give_back(sources, numbers);
+            outcome
+        })
+    }
+
+    /// Puts the states that no step leads to into a queue; they are not left any more.
+    fn without_predecessor(&mut self, counters: &Counters, queue: &Mutex<Queue>) -> Result<(), SearchError> {
+        let (set, left) = (self.task.set, &self.left);
+        let mut queue = queue.lock().expect("no thread panics while it holds the queue");
         let mut numbers = Vec::new();
         set.scan(&mut |records| {
             numbers.clear();
@@ -221,104 +264,145 @@ impl Passes<'_> {
                     queue.push(record)?;
                 }
             }
-            Ok(())
-        })?;
-        let finished = drain(expander, &mut queue, left, *observer, *rounds, &mut |left, taken| {
-            let gone = left.get(taken.number) && counters.decrease(taken.number);
-            if gone {
-                left.clear(taken.number);
+            Ok(true)
+        })
+    }
+
+    /// Tells a witness the states that are left so far and that `gone` is true of.
+    fn tell(&self, witness: &dyn Witness, gone: &dyn Fn(u64) -> bool) -> Result<(), SearchError> {
+        let (set, left) = (self.task.set, &self.left);
+        let mut numbers = Vec::new();
+        set.scan(&mut |records| {
+            numbers.clear();
+            set.numbers(records, &mut numbers);
+            for (record, number) in records.iter().zip(&numbers) {
+                if left.get(*number) && gone(*number) {
+                    witness.take(Records::new(record, record.len()))?;
+                }
             }
-            Ok(gone)
-        })?;
-        queue.remove()?;
-        Ok(finished)
+            Ok(true)
+        })
     }
 
     fn queue(&mut self) -> Result<Queue, SearchError> {
         self.files += 1;
         let name = format!("pass-{}", self.files);
-        let block = (self.budget.free() / 64).clamp(256, BLOCK_BYTES);
-        Ok(Queue::new(self.volume, &name, self.expander.system.shape().words(), block, self.budget)?)
+        let block = (self.task.budget.free() / 64).clamp(256, BLOCK_BYTES);
+        let words = self.task.system.shape().words();
+        Ok(Queue::new(self.task.volume, &name, words, block, self.task.budget)?)
     }
 }
 
-/// Expands every state of the set that is left, in order; false if the observer stopped it.
-fn scan_left(
-    expander: &mut Expander<'_>,
-    left: &mut Bits,
-    budget: &Budget,
-    observer: &dyn Observer,
+/// Expands what is in a queue until there is nothing more in it; false if the observer stopped it.
+fn drain<'a>(
+    task: Task<'a>,
+    expanders: &mut [Expander<'a>],
     round: u64,
-    visit: &mut dyn FnMut(&mut Bits, Taken<'_>, usize) -> Result<(), SearchError>,
+    queue: &Mutex<Queue>,
+    act: Act<'_, 'a>,
 ) -> Result<bool, SearchError> {
-    let (set, words) = (expander.set, expander.system.shape().words());
-    let records_max = (budget.free() / 32 / (words * 8)).clamp(1, BATCH);
-    let _room = budget.charge("batch", records_max * words * 8)?;
-    let mut batch = RecordBuffer::with_capacity(words, records_max);
-    let mut numbers = Vec::new();
-    let mut stopped = false;
-    set.scan(&mut |records| {
-        numbers.clear();
-        set.numbers(records, &mut numbers);
-        for (record, number) in records.iter().zip(&numbers) {
-            if stopped || !left.get(*number) {
-                continue;
-            }
-            batch.push(record);
-            if batch.len() == records_max {
-                expander.each(batch.view(), &mut |source, taken| visit(left, taken, source))?;
-                batch.clear();
-                stopped = told(expander, observer, round);
-            }
-        }
-        Ok(())
-    })?;
-    expander.each(batch.view(), &mut |source, taken| visit(left, taken, source))?;
-    Ok(!stopped)
-}
-
-/// Expands what is in a queue, and what `wanted` is true of is put into it; false if the observer stopped it.
-fn drain(
-    expander: &mut Expander<'_>,
-    queue: &mut Queue,
-    left: &mut Bits,
-    observer: &dyn Observer,
-    round: u64,
-    wanted: &mut dyn FnMut(&mut Bits, &Taken<'_>) -> Result<bool, SearchError>,
-) -> Result<bool, SearchError> {
-    let words = expander.system.shape().words();
-    let mut batch = RecordBuffer::with_capacity(words, BATCH);
-    let mut record = vec![0; words];
     loop {
-        batch.clear();
-        while batch.len() < BATCH && queue.pop(&mut record)? {
-            batch.push(&record);
-        }
-        if batch.is_empty() {
+        let level = queue.lock().expect("no thread panics while it holds the queue").len();
+        if level == 0 {
             return Ok(true);
         }
-        expander.each(batch.view(), &mut |_, taken| {
-            if wanted(left, &taken)? {
-                queue.push(taken.steps.target(taken.step))?;
-            }
-            Ok(())
-        })?;
-        if told(expander, observer, round) {
+        let remaining = Mutex::new(level);
+        let most = batch_records(task);
+        if !work(task, expanders, round, level, &|batch| pop(queue, &remaining, most, batch), act)? {
             return Ok(false);
         }
     }
 }
 
+/// Hands records to threads until there are no more; false if the observer stopped it. So few that sharing does not pay are for one thread.
+fn work<'a>(
+    task: Task<'a>,
+    expanders: &mut [Expander<'a>],
+    round: u64,
+    records: u64,
+    next: Next<'_>,
+    act: Act<'_, 'a>,
+) -> Result<bool, SearchError> {
+    let threads = if records < SHARED_MIN { 1 } else { expanders.len() };
+    let stopped = AtomicBool::new(false);
+    let failure = Mutex::new(None);
+    let share = |expander: &mut Expander<'a>| {
+        let mut turn = || -> Result<(), SearchError> {
+            let mut batch = expander.take_batch();
+            while !stopped.load(Ordering::Relaxed) {
+                batch.clear();
+                next(&mut batch)?;
+                if batch.is_empty() {
+                    break;
+                }
+                act(expander, batch.view())?;
+                if told(task, expander, round) {
+                    stopped.store(true, Ordering::Relaxed);
+                }
+            }
+            expander.return_batch(batch);
+            Ok(())
+        };
+        if let Err(error) = turn() {
+            stopped.store(true, Ordering::Relaxed);
+            failure.lock().expect("no thread panics while it reports").get_or_insert(error);
+        }
+    };
+    let mut all = expanders[..threads].iter_mut();
+    let own = all.next();
+    std::thread::scope(|scope| {
+        for expander in all {
+            scope.spawn(|| share(expander));
+        }
+        own.into_iter().for_each(share);
+    });
+    match failure.into_inner().expect("no thread panics while it reports") {
+        Some(error) => Err(error),
+        None => Ok(!stopped.into_inner()),
+    }
+}
+
+/// The next block of a scan.
+fn next_of(stream: &Mutex<fathom_disk::run::Scan<'_>>, batch: &mut RecordBuffer) -> Result<(), SearchError> {
+    let mut stream = stream.lock().expect("no thread panics while it reads");
+    if stream.advance()? {
+        batch.append(Records::new(stream.keys(), stream.words()));
+    }
+    Ok(())
+}
+
+/// The next records of a queue, of those that remain of a level.
+fn pop(
+    queue: &Mutex<Queue>,
+    remaining: &Mutex<u64>,
+    most: usize,
+    batch: &mut RecordBuffer,
+) -> Result<(), SearchError> {
+    let mut remaining = remaining.lock().expect("no thread panics while it reads");
+    let mut queue = queue.lock().expect("no thread panics while it holds the queue");
+    let mut record = vec![0; batch.view().words_per_record()];
+    while *remaining > 0 && batch.len() < most && queue.pop(&mut record)? {
+        batch.push(&record);
+        *remaining -= 1;
+    }
+    Ok(())
+}
+
+/// Records of a queue that are handed out at a time: there is room for a block of the set.
+fn batch_records(task: Task<'_>) -> usize {
+    task.set.block_keys_max().clamp(1, BATCH)
+}
+
 /// Tells the observer; true if it wants the passes to stop.
-fn told(expander: &Expander<'_>, observer: &dyn Observer, round: u64) -> bool {
-    let states = expander.set.len();
-    observer.progress(Progress {
+fn told(task: Task<'_>, expander: &Expander<'_>, round: u64) -> bool {
+    let states = task.set.len();
+    task.observer.progress(Progress {
         layer: round,
         frontier: states,
         expanded: expander.visits,
         states,
         transitions: expander.edges,
-        budget_used: 0,
+        budget_used: task.budget.used() as u64,
     });
-    observer.stop()
+    task.observer.stop()
 }

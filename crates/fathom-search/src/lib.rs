@@ -17,6 +17,8 @@
 //! | [`engines::semi_owcty`] | policy: bits in RAM by the number of a state, states on a volume |
 //! | [`engines::ddfs`] | policy: a perfect hash and one bit per state |
 //! | [`closed_set`] | what was reached, in sorted order, and every state a number? |
+//! | [`bits`] | what is known of each of many numbers, in a bit or two? |
+//! | `expander` | where do the steps of a state lead, by number? |
 //! | `counters` | how many of something are there, when there are mostly few? |
 //! | `cycle` | which accepting run goes round in what a fix-point has left? |
 //! | [`lasso`] | what is an infinite run, and is it really one? |
@@ -28,9 +30,12 @@
 //! | [`unfold`] | which run stands behind one in which states that are alike are one? |
 //! | [`constrained`] | what is left of a system if only some states count? |
 //! | [`audit`] | is the closed set of a finished run really closed, and does it show what the run said? |
+//! | [`ranks`] | what proves that no run is accepting? |
+//! | [`rank_audit`] | do ranks prove that no run is accepting? |
 //! | [`error`] | what can go wrong with the machine? |
 
 pub mod audit;
+pub mod bits;
 mod bytes;
 pub mod closed_set;
 pub mod constrained;
@@ -39,12 +44,15 @@ mod cycle;
 pub mod depth_first;
 pub mod engines;
 pub mod error;
+mod expander;
 pub mod fix_point;
 pub mod lasso;
 pub mod layer_loop;
 mod layers;
 mod path_stack;
 pub mod possible;
+pub mod rank_audit;
+pub mod ranks;
 pub mod replay;
 pub mod retrace;
 pub mod trace;

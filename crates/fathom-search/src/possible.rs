@@ -12,9 +12,10 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::steps::Labels;
 use fathom_model::system::TransitionSystem;
 
-use crate::closed_set::{Bits, ClosedSet};
+use crate::bits::Bits;
+use crate::closed_set::{ClosedSet, KeptLayers};
 use crate::error::SearchError;
-use crate::fix_point::Expander;
+use crate::expander::Expander;
 use crate::layer_loop::{LayerPolicy, Observer, Progress};
 
 /// What the passes found out.
@@ -44,15 +45,15 @@ pub fn run<P: LayerPolicy>(
     budget: &Budget,
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
-    let set = ClosedSet::of_layers(policy, layers, system.shape(), volume, budget)?;
-    let set = set.expect("the policy has kept its layers");
-    let mut expander = Expander::new(system, &set, false, budget)?;
-    let mut able = goals(system, goal, &set, budget)?;
+    let reached = KeptLayers::new(policy, layers, system.shape())?;
+    let set = ClosedSet::new(&reached, system.shape(), volume, budget)?;
+    let mut expander = Expander::new(system, &set, false, 1, budget)?;
+    let able = goals(system, goal, &set, budget)?;
     let mut outcome = Outcome::default();
     let mut known = able.count();
     loop {
         for layer in (0..layers).rev() {
-            each_left(policy, layer, &set, &mut able, |able, records, numbers| {
+            each_left(policy, layer, &set, &able, |records, numbers| {
                 expander.each(records, &mut |source, taken| {
                     if able.get(taken.number) {
                         able.set(numbers[source]);
@@ -81,7 +82,7 @@ pub fn run<P: LayerPolicy>(
     }
     for layer in 0..layers {
         let mut least: Option<Vec<u64>> = None;
-        each_left(policy, layer, &set, &mut able, |_, records, _| {
+        each_left(policy, layer, &set, &able, |records, _| {
             let found = records.iter().min().map(<[u64]>::to_vec);
             least = [least.take(), found].into_iter().flatten().min();
             Ok(())
@@ -101,7 +102,7 @@ fn goals(
     set: &ClosedSet,
     budget: &Budget,
 ) -> Result<Bits, SearchError> {
-    let mut able = Bits::new(budget, set.len(), false)?;
+    let able = Bits::new(budget, set.len(), false)?;
     let (mut numbers, mut labels) = (Vec::new(), Vec::new());
     set.scan(&mut |records| {
         numbers.clear();
@@ -114,7 +115,7 @@ fn goals(
                 able.set(*number);
             }
         }
-        Ok(())
+        Ok(true)
     })?;
     Ok(able)
 }
@@ -124,8 +125,8 @@ fn each_left<P: LayerPolicy>(
     policy: &P,
     layer: u64,
     set: &ClosedSet,
-    able: &mut Bits,
-    mut visit: impl FnMut(&mut Bits, Records<'_>, &[u64]) -> Result<(), SearchError>,
+    able: &Bits,
+    mut visit: impl FnMut(Records<'_>, &[u64]) -> Result<(), SearchError>,
 ) -> Result<(), SearchError> {
     let mut failure = None;
     let (mut all, mut numbers) = (Vec::new(), Vec::new());
@@ -142,7 +143,7 @@ fn each_left<P: LayerPolicy>(
             numbers.push(*number);
         }
         if !left.is_empty() {
-            failure = visit(able, left.view(), &numbers).err();
+            failure = visit(left.view(), &numbers).err();
         }
     })?;
     failure.map_or(Ok(()), Err)

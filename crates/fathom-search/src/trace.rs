@@ -74,9 +74,9 @@ impl Trail {
     ) -> Result<Trail, SearchError> {
         let columns = Columns { actions: true, ..Columns::NONE };
         let shape = system.shape();
-        let each = Steps::bytes_for(shape.words(), columns, 1);
+        let each = Steps::bytes_for(shape, columns, 1);
         let room = (budget.free() / 8 / each).clamp(1, STEPS_MAX);
-        let charge = budget.charge("trace", Steps::bytes_for(shape.words(), columns, room))?;
+        let charge = budget.charge("trace", Steps::bytes_for(shape, columns, room))?;
         let steps = Steps::new(shape, columns, room);
         Ok(Trail { layer, records: vec![record.to_vec()], actions: Vec::new(), steps, charge })
     }

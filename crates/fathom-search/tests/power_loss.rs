@@ -54,7 +54,7 @@ impl Subject<'_> {
         let threads = 1 + random.below(2);
         let shape = self.system.shape();
         let columns = Columns { labels: true, actions: true, ..Columns::NONE };
-        let steps_bytes = threads * Steps::bytes_for(shape.words(), columns, 3 * widest(self.judge));
+        let steps_bytes = threads * Steps::bytes_for(shape, columns, 3 * widest(self.judge));
         // Blocks of the log are as large as the first process made them, so the least budget is for those that began with it.
         let bytes = if self.least { 6 << 10 } else { [48 << 10, 64 << 10, 512 << 10][random.below(3)] };
         let bytes = bytes.max(160 * shape.words() * 8);

@@ -169,7 +169,7 @@ fn without_layers_the_path_is_the_same() {
         let threads = 1 + random.below(2);
         let columns = Columns { labels: true, actions: true, ..Columns::NONE };
         let shape = system.shape();
-        let steps = threads * Steps::bytes_for(shape.words(), columns, 3 * widest(&judge));
+        let steps = threads * Steps::bytes_for(shape, columns, 3 * widest(&judge));
         let budget = Budget::new([8 << 10, 64 << 10][random.below(2)] + 128 * shape.words() * 8 + 2 * steps);
         let settings = Settings {
             threads,
@@ -276,7 +276,7 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
     let shape = system.shape();
     let threads = 1 + random.below(2);
     let columns = Columns { labels: true, actions: true, ..Columns::NONE };
-    let steps = threads * Steps::bytes_for(shape.words(), columns, 3 * widest(judge));
+    let steps = threads * Steps::bytes_for(shape, columns, 3 * widest(judge));
     let bytes = [4 << 10, (24 << 10) + random.below(64 << 10), 1 << 20][random.below(3)];
     let budget = || Budget::new(bytes.max(128 * shape.words() * 8) + 2 * steps);
     let conditions = conditions(shape);

@@ -148,7 +148,7 @@ pub fn check(
     };
     let budget = assemble::data_budget(resources)?;
     // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
-    let aside = Steps::bytes_for(system.system().shape().words(), Columns::ALL, PATH_STEPS);
+    let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
     let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
     let searched = engine.search(system.system(), &budget, &settings, watcher, home)?;
     let Searched { engine, kept, outcome, gave_up, disk, cost } = searched;

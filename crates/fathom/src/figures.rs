@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fathom_disk::budget::{Budget, OwnerUse};
 use fathom_disk::storage::counters::Direction;
 use fathom_disk::storage::{Access, IoCounts};
 use fathom_search::engines::tier;
@@ -27,6 +28,29 @@ pub struct DiskFigures {
     pub bytes_per_state: Option<f64>,
     /// The closed set at rest, by states.
     pub bytes_per_state_at_rest: Option<f64>,
+}
+
+/// What a structure in memory held at most.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StructureFigures {
+    /// What it is.
+    pub name: &'static str,
+    /// Bytes.
+    pub peak: u64,
+    /// Bits per state.
+    pub bits_per_state: f64,
+}
+
+impl StructureFigures {
+    /// Of all that took memory from a budget, in a search of so many states.
+    pub(crate) fn of(budget: &Budget, states: u64) -> Vec<StructureFigures> {
+        let figure = |owner: OwnerUse| {
+            let bits = owner.peak as f64 * 8.0 / states.max(1) as f64;
+            let bits_per_state = (bits * 1e3).round() / 1e3;
+            StructureFigures { name: owner.owner, peak: owner.peak as u64, bits_per_state }
+        };
+        budget.owners().into_iter().filter(|owner| owner.peak > 0).map(figure).collect()
+    }
 }
 
 /// Operations of one class, in this process.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::assemble::{Model, ModelOptions};
-use crate::liveness_property::LivenessProperty;
+use crate::liveness_property::{LivenessProperty, Statement};
 use crate::property::{DeadlockKind, Faults, Questions};
 use crate::settings::ModelSettings;
 
@@ -37,8 +37,25 @@ pub struct Identity {
     questions: Option<Asked>,
     /// A hash of the automaton that the model was explored with.
     automaton: Option<String>,
+    /// What was asked about infinite runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    behaviour: Option<Behaviour>,
     /// A hash of where each variable lies in a record.
     layout: String,
+}
+
+/// A question about infinite runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Behaviour {
+    /// Where it is stated.
+    pub statement: Statement,
+    /// The numbers of the processes that runs are fair to.
+    pub fair: Vec<u32>,
+    /// Whether a fault ends the search.
+    pub stop_at_fault: bool,
+    /// The automaton that was searched with, in the Hanoi format: accepted is what violates the property.
+    pub automaton: String,
 }
 
 /// Questions about states, as the user put them.
@@ -76,6 +93,16 @@ impl Identity {
         Identity::new(model, settings, Some(Asked::of(questions)), shape)
     }
 
+    /// A run that answers a question about infinite runs, in the product with an automaton, whose records have this shape.
+    pub fn of_behaviour(
+        model: &Model,
+        settings: &ModelSettings,
+        behaviour: Behaviour,
+        shape: &Shape,
+    ) -> Identity {
+        Identity { behaviour: Some(behaviour), ..Identity::new(model, settings, None, shape) }
+    }
+
     fn new(model: &Model, settings: &ModelSettings, questions: Option<Asked>, shape: &Shape) -> Identity {
         let overflow = match settings.options.overflow {
             Overflow::Fault => "fault",
@@ -90,6 +117,7 @@ impl Identity {
             symmetry: model.is_symmetric(),
             questions,
             automaton: None,
+            behaviour: None,
             layout: hash(format!("{} {:?}", shape.width_bits, shape.components).as_bytes()),
         }
     }
@@ -115,6 +143,11 @@ impl Identity {
     /// What was asked; none of a run that only explores.
     pub fn questions(&self) -> Option<Questions> {
         self.questions.as_ref().map(Asked::questions)
+    }
+
+    /// What was asked about infinite runs.
+    pub fn behaviour(&self) -> Option<&Behaviour> {
+        self.behaviour.as_ref()
     }
 
     /// Whether the model was explored with an automaton.
@@ -151,10 +184,37 @@ impl Identity {
         compare("the questions", self.questions != other.questions, asked(self), asked(other));
         let automaton = |identity: &Identity| identity.automaton.clone().unwrap_or("none".into());
         compare("the automaton", self.automaton != other.automaton, automaton(self), automaton(other));
+        let behaviour =
+            |identity: &Identity| identity.behaviour.as_ref().map_or("none".into(), Behaviour::words);
+        compare(
+            "the question about infinite runs",
+            self.behaviour != other.behaviour,
+            behaviour(self),
+            behaviour(other),
+        );
         if differences.is_empty() && self.layout != other.layout {
             differences.push("where variables lie in a state: another version of fathom wrote it".into());
         }
         differences
+    }
+}
+
+impl Behaviour {
+    /// As it was asked on the command line.
+    fn words(&self) -> String {
+        let mut words = match &self.statement {
+            Statement::Formula { text, .. } => format!("--ltl '{text}'"),
+            Statement::File { number, .. } => format!("property {} of --ltl-file", number + 1),
+            Statement::Process => "the property process".to_owned(),
+        };
+        if !self.fair.is_empty() {
+            let numbers: Vec<String> = self.fair.iter().map(u32::to_string).collect();
+            words.push_str(&format!(" --fair weak, to processes {}", numbers.join(", ")));
+        }
+        if !self.stop_at_fault {
+            words.push_str(" --faults report");
+        }
+        words
     }
 }
 

@@ -15,6 +15,7 @@
 //! | [`run`] | what does one exploration find out? |
 //! | [`property`] | what is asked about a model? |
 //! | [`liveness_property`] | what is asked about infinite runs? |
+//! | [`behaviour_audit`] | does a certificate prove that a property of infinite runs holds? |
 //! | [`check`] | does a model do what it should? |
 //! | [`liveness`] | do the infinite runs of a model do what they should? |
 //! | [`liveness_search`] | which engine looks for an accepting run, and how? |
@@ -33,6 +34,7 @@
 
 pub mod arguments;
 pub mod assemble;
+pub mod behaviour_audit;
 pub mod check;
 pub mod command;
 pub mod coverage;
@@ -54,6 +56,7 @@ pub mod property;
 pub mod report;
 pub mod run;
 pub mod scratch;
+mod semi_external;
 pub mod settings;
 pub mod simulate;
 pub mod trace;

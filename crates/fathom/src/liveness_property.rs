@@ -18,6 +18,7 @@ use fathom_ltl::translate::translate;
 use fathom_model::expression::{BinaryOperator, Expression};
 use fathom_model::program::{LABELS_MAX, Label, LabelKind, PropertyProcess};
 use fathom_model::span::Span as ModelSpan;
+use serde::{Deserialize, Serialize};
 
 use crate::assemble::{Model, ModelError};
 use crate::property::{Property, PropertyKind};
@@ -45,11 +46,37 @@ pub enum Fairness {
     Weak(Vec<String>),
 }
 
+/// Where a property of infinite runs is stated: enough to state it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Statement {
+    /// As a formula.
+    Formula {
+        /// It.
+        text: String,
+        /// Names for expressions, for it to use.
+        atoms: Vec<(String, String)>,
+    },
+    /// In a file.
+    File {
+        /// What is in the file.
+        text: String,
+        /// Which of the properties there.
+        number: usize,
+        /// Names for expressions, for it to use.
+        atoms: Vec<(String, String)>,
+    },
+    /// As the property process of the model.
+    Process,
+}
+
 /// A property of infinite runs.
 #[derive(Clone, Debug)]
 pub struct LivenessProperty {
     /// How it is told of.
     pub property: Property,
+    /// Where it is stated.
+    pub statement: Statement,
     /// What it says; none for a property process.
     pub formula: Option<Formula>,
     /// The labels that the automaton reads, which are the atoms of the formula.
@@ -128,6 +155,55 @@ impl LivenessQuestions {
 
     /// All formulas, in the order given, those of files last.
     pub fn properties(&self, model: &Model) -> Result<Vec<LivenessProperty>, LivenessError> {
+        let (mut atoms, definitions) = self.atoms(model)?;
+        let mut stated: Vec<(String, Formula, Statement)> = Vec::new();
+        for text in &self.formulas {
+            let formula = parse_part(text, Span::new(0, text.len()), &definitions, &mut atoms)
+                .map_err(|mistakes| rendered(&mistakes, "--ltl", text))?;
+            let statement = Statement::Formula { text: text.clone(), atoms: self.atoms.clone() };
+            stated.push((text.trim().to_owned(), formula, statement));
+        }
+        for path in &self.files {
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| LivenessError::Unreadable { path: path.clone(), error })?;
+            let found = read_text(path, &text, &definitions, &mut atoms)?;
+            for (number, (name, formula)) in found.into_iter().enumerate() {
+                let (text, atoms) = (text.clone(), self.atoms.clone());
+                stated.push((name, formula, Statement::File { text, number, atoms }));
+            }
+        }
+        stated
+            .into_iter()
+            .map(|(name, formula, statement)| LivenessProperty::of_formula(name, &formula, statement, &atoms))
+            .collect()
+    }
+
+    /// A property as it was stated. None if the statement has no such property.
+    pub fn stated(model: &Model, statement: &Statement) -> Result<Option<LivenessProperty>, LivenessError> {
+        let (text, atoms) = match statement {
+            Statement::Process => return LivenessProperty::of_model(model),
+            Statement::Formula { text, atoms } => {
+                let questions = LivenessQuestions {
+                    formulas: vec![text.clone()],
+                    atoms: atoms.clone(),
+                    ..LivenessQuestions::default()
+                };
+                return Ok(questions.properties(model)?.pop());
+            }
+            Statement::File { text, atoms, .. } => (text, atoms),
+        };
+        let questions = LivenessQuestions { atoms: atoms.clone(), ..LivenessQuestions::default() };
+        let (mut atoms, definitions) = questions.atoms(model)?;
+        let found = read_text(Path::new("--ltl-file"), text, &definitions, &mut atoms)?;
+        let Statement::File { number, .. } = statement else { return Ok(None) };
+        let named = found.into_iter().nth(*number);
+        named
+            .map(|(name, formula)| LivenessProperty::of_formula(name, &formula, statement.clone(), &atoms))
+            .transpose()
+    }
+
+    /// The atoms that were named.
+    fn atoms<'m>(&self, model: &'m Model) -> Result<(ModelAtoms<'m>, Definitions), LivenessError> {
         let mut atoms = ModelAtoms { model, labels: Vec::new(), warnings: Vec::new() };
         let mut definitions = Definitions::new();
         for (name, text) in &self.atoms {
@@ -137,19 +213,7 @@ impl LivenessQuestions {
                 .ok_or_else(|| LivenessError::Labels { name: "--atom".into(), count: self.atoms.len() })?;
             definitions.define(name, Formula::Atom(atom));
         }
-        let mut stated: Vec<(String, Formula)> = Vec::new();
-        for text in &self.formulas {
-            let formula = parse_part(text, Span::new(0, text.len()), &definitions, &mut atoms)
-                .map_err(|mistakes| rendered(&mistakes, "--ltl", text))?;
-            stated.push((text.trim().to_owned(), formula));
-        }
-        for path in &self.files {
-            stated.extend(read_file(path, &definitions, &mut atoms)?);
-        }
-        stated
-            .into_iter()
-            .map(|(name, formula)| LivenessProperty::of_formula(name, &formula, &atoms))
-            .collect()
+        Ok((atoms, definitions))
     }
 
     /// The processes that runs must be fair to.
@@ -176,6 +240,7 @@ impl LivenessProperty {
     fn of_formula(
         name: String,
         formula: &Formula,
+        statement: Statement,
         atoms: &ModelAtoms<'_>,
     ) -> Result<LivenessProperty, LivenessError> {
         // Only the formula's own atoms are evaluated.
@@ -195,6 +260,7 @@ impl LivenessProperty {
         let property = Property { name, kind: PropertyKind::Ltl, span: None, antecedent: None };
         Ok(LivenessProperty {
             property,
+            statement,
             formula: Some(formula),
             labels,
             strength,
@@ -224,6 +290,7 @@ impl LivenessProperty {
         let (kind, span) = (PropertyKind::Process, Some(process.span));
         Ok(Some(LivenessProperty {
             property: Property { name: process.name.clone(), kind, span, antecedent: None },
+            statement: Statement::Process,
             formula: None,
             labels,
             strength,
@@ -275,15 +342,14 @@ fn automaton_of(process: &PropertyProcess, model: &Model, labels: &mut Vec<Label
 }
 
 /// The properties of a file, each with its text as its name.
-fn read_file(
+fn read_text(
     path: &Path,
+    text: &str,
     definitions: &Definitions,
     atoms: &mut ModelAtoms<'_>,
 ) -> Result<Vec<(String, Formula)>, LivenessError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| LivenessError::Unreadable { path: path.to_owned(), error })?;
-    let properties = ltl_file::read(&text, definitions, atoms)
-        .map_err(|mistakes| rendered(&mistakes, &path.display().to_string(), &text))?;
+    let properties = ltl_file::read(text, definitions, atoms)
+        .map_err(|mistakes| rendered(&mistakes, &path.display().to_string(), text))?;
     if properties.is_empty() {
         return Err(LivenessError::Empty(path.to_owned()));
     }

@@ -1,38 +1,40 @@
 //! Which engine looks for an accepting run, and how?
 //!
 //! Depth-first engines know accepting states: where a product has several marks (fairness), they get it with its marks counted. The fix-point takes marks as they
-//! are. Semi-external engines generate the product first, breadth-first, and put it in order in a folder that goes away with them.
+//! are. Semi-external engines generate the product first (`semi_external.rs`).
 
-use std::path::Path as FilePath;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_disk::budget::Budget;
 use fathom_ltl::automaton::Automaton;
 use fathom_ltl::degeneralised::Degeneralised;
 use fathom_ltl::product::{Product, ProductError};
+use fathom_model::record::Checksum;
 use fathom_model::system::TransitionSystem;
 use fathom_search::depth_first::Found;
 use fathom_search::engines::bitstate::Bitstate;
 use fathom_search::engines::ndfs::{self, ExactSet};
-use fathom_search::engines::ram::RamTable;
-use fathom_search::engines::{ddfs, semi_owcty};
 use fathom_search::error::SearchError;
 use fathom_search::lasso::Lasso;
-use fathom_search::layer_loop::{self, Ending, Tuning};
-use fathom_search::trace::path_to;
-use fathom_search::watch::{Condition, Finding};
+use fathom_search::layer_loop::{Ending, Observer, Progress};
 
 use crate::assemble::{Model, System};
+use crate::figures::{DiskFigures, IoFigures};
+use crate::home::Home;
+use crate::layer_engine::LayerEngine;
 use crate::liveness_property::LivenessProperty;
 use crate::observer::Watcher;
-use crate::run::RunError;
-use crate::scratch::Scratch;
+use crate::run::{Limit, RunError};
+use crate::semi_external;
 use crate::settings::Resources;
 
 /// An engine that looks for accepting runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LivenessEngine {
-    /// Nested depth-first search in RAM, exact, on the fly.
+    /// A short nested depth-first search; then all states, and by what fits in memory the fix-point or the double depth-first search.
     #[default]
+    Auto,
+    /// Nested depth-first search in RAM, exact, on the fly.
     Ndfs,
     /// Fix-point over a perfect hash, exact.
     SemiOwcty,
@@ -45,6 +47,8 @@ pub enum LivenessEngine {
 /// What a search in a product found out.
 #[derive(Clone, Debug)]
 pub struct Searched {
+    /// The engine that decided.
+    pub engine: LivenessEngine,
     /// Why it ended.
     pub ending: Ending,
     /// Distinct states of what was searched.
@@ -65,9 +69,20 @@ pub struct Searched {
     pub fault: Option<Found>,
     /// Threads that expanded states.
     pub threads: usize,
+    /// Where states were stored.
+    pub store: &'static str,
+    /// Why the machine could not go on, if that is why it ended.
+    pub gave_up: Option<Limit>,
+    /// What files took, and the operations on them, if there are files.
+    pub disk: Option<(DiskFigures, Vec<IoFigures>)>,
+    /// Whether there are ranks that prove that there is no accepting run.
+    pub certified: bool,
+    /// Over all states, if they were expanded breadth-first.
+    pub checksum: Option<Checksum>,
 }
 
 /// What is searched for, and where.
+#[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
     pub(crate) engine: LivenessEngine,
     /// Whether the steps of every cycle all carry every mark, or none does.
@@ -76,24 +91,33 @@ pub(crate) struct Task<'a> {
     pub(crate) resources: &'a Resources,
     pub(crate) budget: &'a Budget,
     pub(crate) watcher: &'a Watcher,
+    /// Who is told of a search on the fly: the same, or one that ends it sooner.
+    pub(crate) observer: &'a dyn Observer,
+    /// How states are generated where all of them are at first.
+    pub(crate) generation: LayerEngine,
+    /// Where they live on disk, when they do.
+    pub(crate) home: Option<&'a Home>,
 }
-
-/// Where folders for files that go away are made.
-pub(crate) const SCRATCH: &str = ".fathom";
 
 impl LivenessEngine {
     /// Those that miss nothing.
-    pub const EXACT: [LivenessEngine; 3] =
-        [LivenessEngine::Ndfs, LivenessEngine::SemiOwcty, LivenessEngine::Ddfs];
+    pub const EXACT: [LivenessEngine; 4] =
+        [LivenessEngine::Auto, LivenessEngine::Ndfs, LivenessEngine::SemiOwcty, LivenessEngine::Ddfs];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
+            LivenessEngine::Auto => "auto",
             LivenessEngine::Ndfs => "ndfs",
             LivenessEngine::SemiOwcty => "semi-owcty",
             LivenessEngine::Ddfs => "ddfs",
             LivenessEngine::Bitstate => "bitstate",
         }
+    }
+
+    /// Whether its runs can last: be gone on with, and leave certificates.
+    pub fn lasts(self) -> bool {
+        matches!(self, LivenessEngine::Auto | LivenessEngine::SemiOwcty)
     }
 
     /// The automaton that suits it: with accepting states, or the smaller one with marks on edges where that makes no other difference.
@@ -125,6 +149,9 @@ pub(crate) fn product(
 
 /// Searches a product. Lasso and path are of the product.
 pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
+    if task.engine == LivenessEngine::Auto {
+        return by_itself(product, task);
+    }
     let depth_first = task.engine != LivenessEngine::SemiOwcty;
     if !depth_first || product.shape().mark_count == 1 {
         return dispatch(product, task);
@@ -139,16 +166,63 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
     Ok(searched)
 }
 
+/// Looks a little way on the fly first: most violations are not far, and small products are done with. Then all states.
+fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
+    let hunt = Hunt { watcher: task.watcher, expanded: AtomicU64::new(0) };
+    let lasts = task.home.is_some_and(|home| home.settings().lasts());
+    let hunting = Task { engine: LivenessEngine::Ndfs, observer: &hunt, ..*task };
+    match search(product, &hunting) {
+        Ok(found) => {
+            let over = match found.ending {
+                Ending::Found => true,
+                Ending::Complete => !lasts,
+                Ending::Stopped => task.watcher.must_stop(),
+                Ending::Depth | Ending::Budget => false,
+            };
+            if over {
+                return Ok(found);
+            }
+        }
+        Err(RunError::Search(SearchError::Budget(_))) => {}
+        Err(error) => return Err(error),
+    }
+    // With several marks only the fix-point takes the product as it is; without, what fits is known when all states are.
+    let engine =
+        if product.shape().mark_count > 1 { LivenessEngine::SemiOwcty } else { LivenessEngine::Auto };
+    semi_external::search(product, &Task { engine, ..*task })
+}
+
+/// Watches a search that is to end soon.
+struct Hunt<'a> {
+    watcher: &'a Watcher,
+    expanded: AtomicU64,
+}
+
+/// States that are expanded on the fly before all of them are generated.
+const HUNT_VISITS: u64 = 200_000;
+
+impl Observer for Hunt<'_> {
+    fn stop(&self) -> bool {
+        self.expanded.load(Ordering::Relaxed) >= HUNT_VISITS || self.watcher.must_stop()
+    }
+
+    fn progress(&self, progress: Progress) {
+        self.expanded.store(progress.expanded, Ordering::Relaxed);
+    }
+}
+
 fn dispatch(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, RunError> {
     match task.engine {
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => Ok(nested(system, task)?),
-        LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => semi_external(system, task),
+        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => {
+            semi_external::search(system, task)
+        }
     }
 }
 
 /// On the fly, depth-first.
 fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, SearchError> {
-    let Task { budget, watcher, .. } = *task;
+    let Task { budget, observer, .. } = *task;
     let settings = ndfs::Settings {
         stop_at_fault: task.stop_at_fault,
         max_depth: task.resources.max_depth,
@@ -159,12 +233,13 @@ fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, Se
         // The rest is for the stacks, and for the run that is told.
         let bytes = budget.limit() / 4;
         let (mut visited, mut red) = (Bitstate::new(budget, bytes)?, Bitstate::new(budget, bytes)?);
-        ndfs::run(system, &mut visited, &mut red, budget, &settings, watcher)?
+        ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
     } else {
         let (mut visited, mut red) = (ExactSet::new(bits, budget)?, ExactSet::new(bits, budget)?);
-        ndfs::run(system, &mut visited, &mut red, budget, &settings, watcher)?
+        ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
     };
     Ok(Searched {
+        engine: task.engine,
         ending: outcome.ending,
         states: outcome.states,
         transitions: outcome.transitions,
@@ -175,77 +250,10 @@ fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, Se
         lasso: outcome.lasso,
         fault: outcome.fault,
         threads: 1,
+        store: "ram",
+        gave_up: None,
+        disk: None,
+        certified: false,
+        checksum: None,
     })
-}
-
-/// All states first, then what follows from them.
-fn semi_external(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, RunError> {
-    let Task { budget, watcher, resources, .. } = *task;
-    let settings = layer_loop::Settings {
-        threads: resources.threads,
-        conditions: vec![Condition::Fault],
-        stop_at_first: task.stop_at_fault,
-        max_depth: resources.max_depth,
-        coverage: false,
-        tuning: Tuning::default(),
-    };
-    let mut table = RamTable::new(system.shape(), budget, resources.threads)?;
-    let generated = layer_loop::run(system, &mut table, budget, &settings, watcher)?;
-    table.forget_table()?;
-    let mut searched = Searched {
-        ending: generated.ending,
-        states: generated.layers.sum(),
-        transitions: generated.transitions,
-        visits: generated.expanded,
-        edges: generated.transitions,
-        faults: generated.faults + generated.label_faults,
-        layers: generated.layers.iter().collect(),
-        lasso: None,
-        fault: None,
-        threads: resources.threads,
-    };
-    if let Some(Some(finding)) = generated.findings.0.first() {
-        searched.fault = Some(found(system, &table, budget, finding)?);
-    }
-    if generated.ending != Ending::Complete {
-        return Ok(searched);
-    }
-    drop(generated);
-    let scratch = Scratch::under(FilePath::new(SCRATCH)).map_err(RunError::Scratch)?;
-    let volume = scratch.volume().map_err(RunError::Scratch)?;
-    let layers = searched.layers.len() as u64;
-    let outcome = match task.engine {
-        LivenessEngine::Ddfs => ddfs::run(system, &table, layers, &volume, budget, watcher),
-        _ => semi_owcty::run(system, &table, layers, task.weak, &volume, budget, watcher),
-    };
-    let outcome = match outcome {
-        Err(SearchError::Budget(_)) => {
-            searched.ending = Ending::Budget;
-            return Ok(searched);
-        }
-        other => other?,
-    };
-    searched.ending = match (&outcome.lasso, outcome.stopped) {
-        (Some(_), _) => Ending::Found,
-        (None, true) => Ending::Stopped,
-        (None, false) => Ending::Complete,
-    };
-    searched.visits += outcome.visits;
-    searched.edges += outcome.edges;
-    searched.lasso = outcome.lasso;
-    Ok(searched)
-}
-
-/// The way to a fault.
-fn found(
-    system: &dyn TransitionSystem,
-    table: &RamTable,
-    budget: &Budget,
-    finding: &Finding,
-) -> Result<Found, SearchError> {
-    let path = match &finding.record {
-        Some(record) => path_to(system, table, budget, finding.layer, record)?,
-        None => None,
-    };
-    Ok(Found { path, fault: finding.fault })
 }

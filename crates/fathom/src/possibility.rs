@@ -19,7 +19,7 @@ use fathom_search::trace::path_to;
 
 use crate::assemble::{self, Model};
 use crate::check::{Answer, Checked, Verdict, judged, real_path};
-use crate::liveness_search::SCRATCH;
+use crate::home::PARENT;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::run::{Counts, Exploration, Limit, RunError, Usage, limit_of};
@@ -72,7 +72,7 @@ pub fn check(
     let mut counts = Counts::of(&generated);
     let mut trapped = None;
     if generated.ending == Ending::Complete {
-        let scratch = Scratch::under(FilePath::new(SCRATCH)).map_err(RunError::Scratch)?;
+        let scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
         let volume = scratch.volume().map_err(RunError::Scratch)?;
         let layers = generated.layers.iter().count() as u64;
         match possible::run(&system, 0, &table, layers, &volume, &budget, watcher) {

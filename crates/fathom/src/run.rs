@@ -14,7 +14,7 @@ use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
 
 use crate::assemble::{self, Model};
 use crate::coverage::Coverage;
-use crate::figures::{CostFigures, DiskFigures, IoFigures};
+use crate::figures::{CostFigures, DiskFigures, IoFigures, StructureFigures};
 use crate::home::Home;
 use crate::layer_engine::{LayerEngine, Searched};
 use crate::liveness_property::LivenessProperty;
@@ -59,6 +59,8 @@ pub struct DiskUsage {
     pub folder: Option<PathBuf>,
     /// The command that goes on with the run, if it has not ended.
     pub resume: Option<String>,
+    /// Whether ranks are there that prove that no run is accepting.
+    pub ranks: bool,
 }
 
 /// An automaton in numbers.
@@ -128,8 +130,10 @@ pub enum Limit {
 }
 
 /// What a run has used.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Usage {
+    /// What each structure of the search held at most, where that is told.
+    pub structures: Vec<StructureFigures>,
     /// How many threads expanded states.
     pub threads: usize,
     /// The memory the process was allowed.
@@ -269,7 +273,7 @@ pub fn explore(
 
 impl DiskUsage {
     pub(crate) fn of((figures, io): (DiskFigures, Vec<IoFigures>)) -> DiskUsage {
-        DiskUsage { figures, io, folder: None, resume: None }
+        DiskUsage { figures, io, folder: None, resume: None, ranks: false }
     }
 }
 
@@ -297,6 +301,7 @@ impl Counts {
 impl Usage {
     pub(crate) fn of(resources: &Resources, budget: &Budget, elapsed: Duration) -> Usage {
         Usage {
+            structures: Vec::new(),
             threads: resources.threads,
             ram_budget: resources.ram,
             data_budget: budget.limit() as u64,

@@ -239,9 +239,14 @@ fn is_violated(model: &Model, formula: &str, fair: bool, engine: LivenessEngine)
         LivenessQuestions { formulas: vec![formula.to_owned()], fairness, ..LivenessQuestions::default() };
     let property = questions.properties(model).unwrap_or_else(|error| panic!("{error}")).remove(0);
     let fair = questions.fair_processes(model).expect("there are few rules");
-    let settings = LivenessSettings { engine, fair, faults: Faults::Report };
+    let settings = LivenessSettings {
+        engine,
+        fair,
+        faults: Faults::Report,
+        generation: LayerEngine::Auto(tier::Plan::LookUp),
+    };
     let resources = Resources { threads: 1, ..Resources::of_this_machine() };
-    let checked = liveness::check(model, &property, &settings, &resources, &Watcher::silent(None))
+    let checked = liveness::check(model, &property, &settings, &resources, &Watcher::silent(None), None)
         .unwrap_or_else(|error| panic!("{formula}: {error}\n{}", model.source().text()));
     checked.answers[0].verdict == Verdict::Violated
 }

@@ -10,10 +10,11 @@
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
+use fathom_model::shape::Shape;
 use fathom_model::system::TransitionSystem;
 
 use super::ram::{self, RamTable};
-use super::tier::{DiskUse, Journal, Opened, Options, Tier};
+use super::tier::{DiskUse, Finished, Journal, Opened, Options, Tier};
 use crate::error::SearchError;
 use crate::layer_loop::{self, ClosedLayer, Ending, LayerPolicy, Moment, Observer, Outcome, Settings};
 use crate::trace::{self, Path};
@@ -101,6 +102,32 @@ pub fn run_on_disk(
     disk: &Disk<'_>,
 ) -> Result<(Kept, Outcome), SearchError> {
     Task { system, budget, settings, observer, disk }.on_disk()
+}
+
+/// The states of a search that is complete, on disk if they are not there yet, with all memory of the search given back.
+pub fn finished(
+    kept: Kept,
+    boundary: &[u8],
+    shape: &Shape,
+    budget: &Budget,
+    disk: &Disk<'_>,
+) -> Result<Finished, SearchError> {
+    let InRam { table, journal } = match kept {
+        Kept::Tier(tier) => return tier.into_finished(),
+        Kept::Ram(in_ram) => *in_ram,
+    };
+    let volume = (disk.volume)()?;
+    let layers = table.into_layers();
+    let journal = match journal {
+        Some(journal) => Some(journal),
+        None => Journal::open(&volume, budget, shape, 1, &disk.options)?.map(|(journal, _)| journal),
+    };
+    let mut journal = journal.ok_or(SearchError::Boundary)?;
+    journal.commit(&layers, boundary.to_vec())?;
+    // The lock is given back.
+    drop(journal);
+    drop(layers);
+    Finished::open(&volume, budget, shape, disk.options.tag)?.ok_or(SearchError::Boundary)
 }
 
 impl Task<'_> {
@@ -225,6 +252,13 @@ impl LayerPolicy for InRam {
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         self.table.visit_layer(layer, visit)
+    }
+}
+
+impl InRam {
+    /// Gives the memory of the table back once a search is over: from now on only the layers are known.
+    pub fn forget_table(&mut self) -> Result<(), SearchError> {
+        self.table.forget_table()
     }
 }
 

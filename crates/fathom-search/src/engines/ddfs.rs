@@ -10,40 +10,32 @@
 
 use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::log::Queue;
-use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
-use super::semi_owcty::{Outcome, with_stem};
-use crate::closed_set::{Bits, ClosedSet};
+use super::semi_owcty::{self, Outcome, with_stem};
+use crate::bits::Bits;
+use crate::closed_set::{ClosedSet, Reached};
 use crate::cycle::Cycle;
 use crate::error::SearchError;
-use crate::layer_loop::{LayerPolicy, Observer, Progress};
+use crate::layer_loop::{Observer, Progress};
 use crate::path_stack::PathStack;
 
-/// Room for steps at first.
+/// Room for steps at first, at most.
 const STEPS: usize = 64;
 /// How many states are expanded before the observer is asked again.
 const PATIENCE: u64 = 256;
 /// Bytes of a block of the file of accepting states.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// Looks for a cycle through an accepting state among states that a complete breadth-first search has reached in so many layers and that its policy has kept. The
-/// volume is empty, and whoever made it empties it.
+/// Looks for a cycle through an accepting state among the states that a complete breadth-first search has reached. One thread.
 ///
 /// # Errors
 /// If memory or the volume do not suffice.
-pub fn run<P: LayerPolicy>(
-    system: &dyn TransitionSystem,
-    policy: &P,
-    layers: u64,
-    volume: &Volume,
-    budget: &Budget,
-    observer: &dyn Observer,
-) -> Result<Outcome, SearchError> {
-    let set = ClosedSet::of_layers(policy, layers, system.shape(), volume, budget)?;
-    let set = set.expect("the policy has kept its layers");
+pub fn run(search: &semi_owcty::Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
+    let semi_owcty::Search { system, volume, budget, observer, .. } = *search;
+    let set = ClosedSet::new(reached, system.shape(), volume, budget)?;
     let mut search = Search::new(system, &set, budget, observer)?;
     let block = (budget.free() / 64).clamp(256, BLOCK_BYTES);
     let mut accepting = Queue::new(volume, "accepting", system.shape().words(), block, budget)?;
@@ -61,12 +53,14 @@ pub fn run<P: LayerPolicy>(
         visits: search.visits,
         edges: search.edges,
         number_bytes: set.number_bytes() as u64,
-        stored_bytes: set.stored_bytes()?,
+        stored_bytes: set.stored_bytes(),
         ..Outcome::default()
     };
     if let Some(cycle) = cycle {
         outcome.left = cycle.records.len() as u64;
-        outcome.lasso = Some(with_stem(system, policy, layers, budget, cycle)?);
+        drop((search, accepting));
+        drop(set);
+        outcome.lasso = Some(with_stem(system, reached, budget, cycle)?);
     }
     Ok(outcome)
 }
@@ -94,14 +88,15 @@ impl<'a> Search<'a> {
     ) -> Result<Search<'a>, SearchError> {
         let (shape, words) = (system.shape(), system.shape().words());
         let columns = Columns { actions: true, marks: true, ..Columns::NONE };
+        let capacity = (budget.free() / 16 / Steps::bytes_for(shape, columns, 1)).clamp(1, STEPS);
         Ok(Search {
             system,
             set,
             observer,
             visited: Bits::new(budget, set.len(), false)?,
             path: PathStack::growing(budget, words)?,
-            charge: budget.charge("expansion", Steps::bytes_for(words, columns, STEPS))?,
-            steps: Steps::new(shape, columns, STEPS),
+            charge: budget.charge("expansion", Steps::bytes_for(shape, columns, capacity))?,
+            steps: Steps::new(shape, columns, capacity),
             record: Vec::new(),
             numbers: Vec::new(),
             visits: 0,

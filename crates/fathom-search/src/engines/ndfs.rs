@@ -164,7 +164,7 @@ impl<'a> Search<'a> {
             path: PathStack::growing(budget, words)?,
             on_path: PathIndex::new(budget)?,
             red_path: PathStack::growing(budget, words)?,
-            charge: budget.charge("expansion", Steps::bytes_for(words, columns, STEPS))?,
+            charge: budget.charge("expansion", Steps::bytes_for(shape, columns, STEPS))?,
             steps: Steps::new(shape, columns, STEPS),
             record: Vec::new(),
             known: Vec::new(),

@@ -4,19 +4,41 @@
 //! search generates the states; they are sorted and numbered by a perfect hash ([`crate::closed_set`]); the fix-point ([`crate::fix_point`]) keeps bits and counters by
 //! number. A run is told by its cycle among what is left (`cycle.rs`), and the way there by the layers of the first search.
 //!
-//! Memory: that of the first search, and after it about 9 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.
+//! Memory: that of the first search, and after it about 10 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.
 
 use fathom_disk::budget::Budget;
+use fathom_disk::manifest::RunDirectory;
+use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
+use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
-use crate::closed_set::ClosedSet;
+use crate::closed_set::{ClosedSet, Reached};
 use crate::cycle;
 use crate::error::SearchError;
-use crate::fix_point::{self, Expander};
+use crate::expander::Expander;
+use crate::fix_point;
 use crate::lasso::Lasso;
-use crate::layer_loop::{LayerPolicy, Observer};
-use crate::trace::path_to;
+use crate::layer_loop::Observer;
+use crate::ranks::RankLog;
+use crate::trace::path_through;
+
+/// What is searched, and with what.
+#[derive(Clone, Copy)]
+pub struct Search<'a> {
+    /// The system.
+    pub system: &'a dyn TransitionSystem,
+    /// Whether the steps of every cycle all carry every mark, or none does.
+    pub weak: bool,
+    /// How many threads expand.
+    pub threads: usize,
+    /// Empty; whoever made it empties it.
+    pub volume: &'a Volume,
+    /// All memory that is taken.
+    pub budget: &'a Budget,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+}
 
 /// What a search found out.
 #[derive(Clone, Debug, Default)]
@@ -37,69 +59,101 @@ pub struct Outcome {
     pub number_bytes: u64,
     /// Bytes of the closed set on the volume.
     pub stored_bytes: u64,
+    /// Classes of states, if there are ranks.
+    pub classes: Option<u64>,
 }
 
-/// Looks for an accepting run among states that a complete breadth-first search has reached in so many layers and that its policy has kept. `weak` says that the steps of every
-/// cycle all carry every mark, or none does. The volume is empty, and whoever made it empties it.
+/// Looks for an accepting run among the states that a complete breadth-first search has reached.
 ///
 /// # Errors
 /// If memory or the volume do not suffice. A budget that is used up is an error here: what was generated is known, what follows from it is not.
-pub fn run<P: LayerPolicy>(
-    system: &dyn TransitionSystem,
-    policy: &P,
-    layers: u64,
-    weak: bool,
-    volume: &Volume,
-    budget: &Budget,
-    observer: &dyn Observer,
+pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
+    proven(search, reached, None)
+}
+
+/// The same, and if there is no accepting run, ranks that prove it are committed in a directory, whose volume is that of the search. Its files are marked with the tag. A search
+/// that was interrupted when all states were in order and had numbers goes on from there.
+pub fn run_certified(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    directory: &mut RunDirectory,
+    tag: Tag,
 ) -> Result<Outcome, SearchError> {
-    let set = ClosedSet::of_layers(policy, layers, system.shape(), volume, budget)?;
-    let set = set.expect("the policy has kept its layers");
-    let passes = fix_point::run(system, &set, weak, volume, budget, observer)?;
+    proven(search, reached, Some((directory, tag)))
+}
+
+fn proven(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    mut certificate: Option<(&mut RunDirectory, Tag)>,
+) -> Result<Outcome, SearchError> {
+    let Search { system, weak, threads, volume, budget, observer } = *search;
+    let set = match &mut certificate {
+        Some((directory, _)) => ClosedSet::committed(reached, system.shape(), directory, budget)?,
+        None => ClosedSet::new(reached, system.shape(), volume, budget)?,
+    };
+    let log = match &certificate {
+        Some((directory, tag)) => Some(RankLog::new(directory, *tag, system.shape(), weak, budget)?),
+        None => None,
+    };
+    let task = fix_point::Task { system, set: &set, weak, threads, volume, budget, observer };
+    let passes = fix_point::run(task, log.as_ref().map(|log| log as &dyn fix_point::Witness))?;
     let mut outcome = Outcome {
         stopped: passes.left.is_none(),
         rounds: passes.rounds,
         visits: passes.visits,
         edges: passes.edges,
         number_bytes: set.number_bytes() as u64,
-        stored_bytes: set.stored_bytes()?,
+        stored_bytes: set.stored_bytes(),
         ..Outcome::default()
     };
     let Some(mut left) = passes.left else { return Ok(outcome) };
     outcome.left = left.count();
+    if let (Some((directory, _)), Some(log), 0) = (&mut certificate, log, outcome.left) {
+        drop((left, set));
+        outcome.classes = Some(log.finish(directory)?.count());
+        return Ok(outcome);
+    }
     if outcome.left > 0 {
-        let mut expander = Expander::new(system, &set, weak, budget)?;
+        let mut expander = Expander::new(system, &set, weak, 1, budget)?;
         // On a cycle of marked steps every mark is met.
         let mark_count = if weak { 0 } else { system.shape().mark_count };
         let marks = if mark_count >= 64 { u64::MAX } else { (1 << mark_count) - 1 };
         let cycle = cycle::find(&mut expander, &mut left, marks, volume, budget)?;
         outcome.visits += expander.visits;
         outcome.edges += expander.edges;
-        outcome.lasso = Some(with_stem(system, policy, layers, budget, cycle)?);
+        drop((expander, left));
+        drop(set);
+        outcome.lasso = Some(with_stem(system, reached, budget, cycle)?);
+        if let Some((directory, _)) = &mut certificate {
+            // There is nothing to prove, and nothing to go on with.
+            directory.commit(&[], &[])?;
+        }
     }
     Ok(outcome)
 }
 
 /// A cycle with a shortest way to its first state.
-pub(super) fn with_stem<P: LayerPolicy>(
+pub(super) fn with_stem(
     system: &dyn TransitionSystem,
-    policy: &P,
-    layers: u64,
+    reached: &dyn Reached,
     budget: &Budget,
     cycle: cycle::Cycle,
 ) -> Result<Lasso, SearchError> {
     let first = &cycle.records[0];
     let mut found = None;
-    for layer in 0..layers {
+    for layer in 0..reached.layer_count() {
         let mut there = false;
-        policy.visit_layer(layer, &mut |records| there |= records.iter().any(|record| record == first))?;
+        reached.visit_layer(layer, &mut |records| there |= records.iter().any(|record| record == first))?;
         if there {
             found = Some(layer);
             break;
         }
     }
     let layer = found.expect("what was generated is in a layer");
-    let stem = path_to(system, policy, budget, layer, first)?.expect("the policy has kept its layers");
+    let visit =
+        |layer: u64, visit: &mut dyn FnMut(Records<'_>)| reached.visit_layer(layer, visit).map(|()| true);
+    let stem = path_through(system, &visit, budget, layer, first)?.expect("all layers are kept");
     let cycle_start = stem.actions.len();
     let mut records = stem.records;
     records.pop();

@@ -53,11 +53,11 @@ impl Desk {
         let columns = Columns { labels, actions: settings.coverage, ..Columns::NONE };
         let Tuning { batch_records_max, steps_per_source, .. } = settings.tuning;
         let share = budget.free() / (16 * threads);
-        let step = Steps::bytes_for(shape.words(), columns, 1);
+        let step = Steps::bytes_for(shape, columns, 1);
         let each = shape.words() * 8 + steps_per_source * step;
         let batch_records = (share / each).clamp(1, batch_records_max);
         let capacity = (batch_records * steps_per_source).min((share / step).max(1));
-        let bytes = batch_records * shape.words() * 8 + Steps::bytes_for(shape.words(), columns, capacity);
+        let bytes = batch_records * shape.words() * 8 + Steps::bytes_for(shape, columns, capacity);
         let charge = budget.charge("expansion", bytes)?;
         let steps = Steps::new(shape, columns, capacity);
         let batch = RecordBuffer::with_capacity(shape.words(), batch_records);

@@ -65,7 +65,7 @@ pub struct CheckArguments {
     /// Which engine searches; see `fathom engines`
     #[arg(long, value_name = "NAME", value_enum, default_value_t, help_heading = "Search")]
     pub engine: CheckEngineArgument,
-    /// Where ndfs stores states [default: ram]
+    /// Where states are stored by ndfs (ram), or while semi-owcty and ddfs generate them (tier) [default: ram as long as it suffices]
     #[arg(long, value_name = "NAME", value_enum, help_heading = "Search")]
     pub store: Option<StoreArgument>,
     /// With what to search.
@@ -151,11 +151,13 @@ pub struct LivenessArguments {
     pub fair: Option<Fairness>,
 }
 
-/// Where a depth-first search stores states.
+/// Where a search for infinite runs stores states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StoreArgument {
     /// An exact table in memory.
     Ram,
+    /// Sorted runs on disk.
+    Tier,
 }
 
 /// What a deadlock is.

@@ -9,7 +9,7 @@ use super::raw::{
     AuditArguments, CheckArguments, CheckEngineArgument, DeadlockArgument, DiskArguments, ExploreArguments,
     ExploreEngineArgument, FaultsArgument, LivenessArguments, ModelArguments, OutputArguments,
     OverflowArgument, ProgressArgument, QuestionArguments, ResourceArguments, SimulateArguments,
-    StopArgument, SymmetryArgument, SymmetryArguments,
+    StopArgument, StoreArgument, SymmetryArgument, SymmetryArguments,
 };
 use crate::assemble::{Language, ModelOptions};
 use crate::check::Stop;
@@ -102,15 +102,27 @@ impl CheckArguments {
                 "the engine {name} searches with one thread: leave --threads out or make it 1"
             )));
         }
-        if self.store.is_some() && engine != NDFS {
+        let semi_external =
+            matches!(engine, CheckEngine::Liveness(LivenessEngine::SemiOwcty | LivenessEngine::Ddfs));
+        let allowed = match self.store {
+            None => true,
+            Some(StoreArgument::Ram) => engine == NDFS,
+            Some(StoreArgument::Tier) => semi_external,
+        };
+        if !allowed {
             return Err(UsageError(
-                "--store chooses where the engine ndfs stores states: give --engine ndfs, too".into(),
+                "--store ram is for the engine ndfs, --store tier for semi-owcty and ddfs: give --engine, too".into(),
             ));
         }
+        let generation = match self.store {
+            Some(StoreArgument::Tier) => LayerEngine::Tier(self.disk.plan()),
+            _ => LayerEngine::Auto(self.disk.plan()),
+        };
         let disk = self.disk.validate(match engine {
             CheckEngine::Auto(_) => true,
             CheckEngine::Layers(engine) => engine.lasts(),
-            CheckEngine::Bitstate | CheckEngine::Liveness(_) => false,
+            CheckEngine::Liveness(engine) => engine.lasts(),
+            CheckEngine::Bitstate => false,
         })?;
         let mut questions = self.questions.validate()?;
         questions.liveness = self.liveness.validate();
@@ -123,6 +135,7 @@ impl CheckArguments {
             questions,
             stop,
             engine,
+            generation,
             resources: self.resources.validate(),
             disk,
             output: self.output.validate(),
@@ -164,7 +177,7 @@ impl DiskArguments {
         ];
         if let Some((name, _)) = given.iter().find(|(_, given)| *given && !lasts) {
             return Err(UsageError(format!(
-                "{name} is about runs on disk, and only the engines auto and tier have any: leave --engine out, or make it tier"
+                "{name} is about runs on disk, and only the engines auto, tier and semi-owcty have any: leave --engine out, or make it one of those"
             )));
         }
         let default = DiskSettings::default();

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Context;
+use fathom_disk::budget::Budget;
 use fathom_disk::storage::{FileStorage, Volume};
 use fathom_model::system::TransitionSystem;
 use fathom_search::audit::{Audit, AuditError, Audited};
@@ -10,12 +11,16 @@ use fathom_search::layer_loop::{Settings, Tuning};
 
 use super::{Output, plan, print_summary, read_model, watcher};
 use crate::assemble::{self, Model};
+use crate::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
 use crate::check::CheckedSystem;
 use crate::home::Home;
-use crate::identity::Identity;
+use crate::identity::{Behaviour, Identity};
+use crate::liveness_property::{LivenessProperty, LivenessQuestions};
+use crate::observer::Watcher;
 use crate::property::{Plan, Property};
 use crate::report::text::{bytes, plural};
 use crate::report::{Exit, json};
+use crate::semi_external;
 use crate::settings::{AuditSettings, ModelSettings};
 
 /// Checks the certificate in a directory and reports.
@@ -24,13 +29,16 @@ pub fn run(settings: &AuditSettings) -> anyhow::Result<Exit> {
     let (volume, identity) = Home::look_at(&settings.folder)?;
     anyhow::ensure!(
         !identity.is_product(),
-        "a run with an automaton leaves no certificate that can be audited"
+        "a run that explores a product proves nothing: check a formula, or a property process"
     );
     let model_settings = ModelSettings {
         path: settings.model.clone().unwrap_or_else(|| identity.model().to_owned()),
         options: identity.model_options(),
     };
     let model = read_model(&model_settings, true)?;
+    if let Some(behaviour) = identity.behaviour() {
+        return run_behaviour(settings, &model, &model_settings, &identity, behaviour, &volume, json_output);
+    }
     let questions = identity.questions();
     let plan = questions.as_ref().map(|questions| plan(&model, questions)).transpose()?;
     let system = model.interpreter(Vec::new());
@@ -52,6 +60,121 @@ pub fn run(settings: &AuditSettings) -> anyhow::Result<Exit> {
     Ok(if verdict.is_ok() { Exit::Success } else { Exit::Violated })
 }
 
+/// Checks the certificate of a run that answered a question about infinite runs.
+fn run_behaviour(
+    settings: &AuditSettings,
+    model: &Model,
+    model_settings: &ModelSettings,
+    identity: &Identity,
+    behaviour: &Behaviour,
+    states: &Volume,
+    json_output: Option<Output>,
+) -> anyhow::Result<Exit> {
+    let property = LivenessQuestions::stated(model, &behaviour.statement)?
+        .context("the model has no property process any more")?;
+    let verdict = match behaviour_audit::product(model, &property, behaviour) {
+        Err(refusal) => Err(refusal),
+        Ok(product) => {
+            let here = Identity::of_behaviour(model, model_settings, behaviour.clone(), product.shape());
+            let differences = identity.differences(&here);
+            if differences.is_empty() {
+                let audit = |scratch: &Volume, budget: &Budget, watcher: &Watcher| {
+                    let passes = FileStorage::auto(&settings.folder.join(semi_external::PASSES))
+                        .context("cannot read the ranks")?;
+                    let passes = Volume::new(passes);
+                    let audit = BehaviourAudit {
+                        model,
+                        property: &property,
+                        behaviour,
+                        states,
+                        passes: &passes,
+                        scratch,
+                        budget,
+                        observer: watcher,
+                    };
+                    Ok(audit.run(&product, &here)?)
+                };
+                in_scratch(settings, audit)?
+            } else {
+                Err(format!("the certificate is of something else, it differs in {}", differences.join(", ")))
+            }
+        }
+    };
+    let taken = json_output.as_ref().is_some_and(Output::is_standard);
+    let text = behaviour_summary(settings, model, &property, &verdict);
+    print_summary(&text, settings.output.quiet, taken)?;
+    if let Some(output) = json_output {
+        let sets = verdict.as_ref().map(|audited| audited.closed_set.clone()).map_err(Clone::clone);
+        let mut report = report(settings, model, &sets);
+        if let (Ok(audited), Some(report)) = (&verdict, report.as_object_mut()) {
+            report.insert("classes".to_owned(), audited.ranks.classes.into());
+            report.insert("automaton".to_owned(), automaton_word(audited.automaton).into());
+        }
+        output.write(json::to_text(&report).as_bytes())?;
+    }
+    Ok(if verdict.is_ok() { Exit::Success } else { Exit::Violated })
+}
+
+fn automaton_word(automaton: AutomatonAudited) -> &'static str {
+    match automaton {
+        AutomatonAudited::Includes => "includes",
+        AutomatonAudited::Stated => "stated",
+        AutomatonAudited::Trusted => "trusted",
+    }
+}
+
+fn behaviour_summary(
+    settings: &AuditSettings,
+    model: &Model,
+    property: &LivenessProperty,
+    verdict: &Result<BehaviourAudited, String>,
+) -> String {
+    let folder = settings.folder.display();
+    let BehaviourAudited { closed_set, ranks, automaton } = match verdict {
+        Ok(audited) => audited,
+        Err(refusal) => return format!("{folder}: refused: {refusal}\n"),
+    };
+    let automaton = match automaton {
+        AutomatonAudited::Includes => "accepts every run that violates it, by another translator's automaton",
+        AutomatonAudited::Stated => "is the model's property process",
+        AutomatonAudited::Trusted => "is trusted: it is too large to be compared with another translator's",
+    };
+    format!(
+        "{folder}: accepted\n\nchecked with the reference interpreter of {}:\n  \
+         {} of the product in {}, {}, every block against its checksum\n  \
+         {} in the set\n  \
+         {}, each from a state in the set to a state in the set\n  \
+         ranks in {}: no run of the product is accepting\n  \
+         {} {}: the automaton {automaton}\n  \
+         states, transitions, faults and checksum {} as the run said\n",
+        model.source().name(),
+        plural(closed_set.states, "state"),
+        plural(closed_set.files, "file"),
+        bytes(closed_set.bytes + ranks.bytes),
+        plural(closed_set.initial, "initial state"),
+        plural(closed_set.transitions, "step"),
+        plural(ranks.classes, "class").replace("classs", "classes"),
+        property.property.kind.word(),
+        property.property.name,
+        closed_set.checksum,
+    )
+}
+
+/// Calls something with room for files, memory and a watcher; the files are gone when it returns.
+fn in_scratch<T>(
+    settings: &AuditSettings,
+    work: impl FnOnce(&Volume, &Budget, &Watcher) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let budget = assemble::data_budget(&settings.resources)?;
+    let folder = settings.folder.join("audit");
+    let scratch = FileStorage::auto(&folder).with_context(|| format!("cannot use {}", folder.display()))?;
+    let watcher = watcher(&settings.resources, &settings.output, std::convert::identity)?;
+    let outcome = work(&Volume::new(scratch), &budget, &watcher);
+    watcher.finish()?;
+    std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    outcome
+}
+
 /// What was checked, or why the certificate is refused. An error if it could not be checked.
 fn audited(
     model: &Model,
@@ -66,29 +189,26 @@ fn audited(
         Some(checked) => (checked.system(), checked.conditions.clone()),
         None => (&plain, Vec::new()),
     };
-    let budget = assemble::data_budget(&settings.resources)?;
-    let folder = settings.folder.join("audit");
-    let scratch = FileStorage::auto(&folder).with_context(|| format!("cannot use {}", folder.display()))?;
-    let watcher = watcher(&settings.resources, &settings.output, std::convert::identity)?;
-    let audit = Audit {
-        system,
-        settings: &Settings {
-            threads: 1,
-            conditions,
-            stop_at_first: false,
-            max_depth: None,
-            coverage: true,
-            tuning: Tuning::default(),
-        },
-        volume,
-        tag: identity.tag(),
-        scratch: &Volume::new(scratch),
-        budget: &budget,
-        observer: &watcher,
+    let settings_of_run = Settings {
+        threads: 1,
+        conditions,
+        stop_at_first: false,
+        max_depth: None,
+        coverage: true,
+        tuning: Tuning::default(),
     };
-    let outcome = audit.run();
-    watcher.finish()?;
-    std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    let outcome = in_scratch(settings, |scratch, budget, watcher| {
+        let audit = Audit {
+            system,
+            settings: &settings_of_run,
+            volume,
+            tag: identity.tag(),
+            scratch,
+            budget,
+            observer: watcher,
+        };
+        Ok(audit.run())
+    })?;
     match outcome {
         Ok(audited) => Ok(Ok(audited)),
         Err(AuditError::Condition { condition, .. }) => {

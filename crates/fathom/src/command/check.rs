@@ -11,6 +11,8 @@ use crate::hunt;
 use crate::identity::Identity;
 use crate::layer_engine::LayerEngine;
 use crate::liveness::{self, LivenessEngine, LivenessSettings};
+use crate::liveness_property::LivenessProperty;
+use crate::observer::Watcher;
 use crate::possibility;
 use crate::progress::Meter;
 use crate::property::Plan;
@@ -45,9 +47,15 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
             "--constraint leaves steps out, and formulas speak of all runs: leave it out, or ask about states alone"
         );
     }
-    if settings.disk.lasts() && !properties.is_empty() {
+    if !settings.disk.keep_layers && !properties.is_empty() {
         anyhow::bail!(
-            "--dir, --keep and --certify are about questions on states, and engines for infinite runs leave nothing behind: leave them out, or ask about states alone"
+            "--no-trace drops layers, and a run that violates a formula is found by them: leave it out"
+        );
+    }
+    let searches = properties.len() + usize::from(!plan.asks_nothing());
+    if settings.disk.folder.is_some() && !properties.is_empty() && searches > 1 {
+        anyhow::bail!(
+            "one run lives in --dir, and a property of infinite runs has a run of its own: ask one question at a time, or leave --dir out"
         );
     }
     let fair = questions.liveness.fair_processes(model)?;
@@ -57,7 +65,7 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         eprintln!("warning: {warning}");
     }
     let engine = match settings.engine {
-        CheckEngine::Auto(_) => LivenessEngine::Ndfs,
+        CheckEngine::Auto(_) => LivenessEngine::Auto,
         CheckEngine::Liveness(engine) => engine,
         CheckEngine::Bitstate => LivenessEngine::Bitstate,
         CheckEngine::Layers(engine) if !properties.is_empty() => anyhow::bail!(
@@ -70,7 +78,14 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         questions.constraint.is_none() || plan.possibilities.is_empty(),
         "--constraint leaves steps out, and `liveness` speaks of all of them: leave it out, or ask for others with --property"
     );
-    let liveness = LivenessSettings { engine, fair, faults: questions.faults };
+    if settings.disk.lasts() && !engine.lasts() && !properties.is_empty() {
+        anyhow::bail!(
+            "the engine {} leaves nothing behind that proves what it says: leave --engine out, or make it semi-owcty",
+            engine.name()
+        );
+    }
+    let liveness =
+        LivenessSettings { engine, fair, faults: questions.faults, generation: settings.generation };
     let mut all: Option<Checked> = None;
     if properties.is_empty() || !plan.asks_nothing() {
         all = Some(states_checked(model, plan, settings)?);
@@ -90,13 +105,13 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
     for property in &properties {
         let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
         let meter = match engine {
-            LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => std::convert::identity,
+            LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => std::convert::identity,
             LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
         };
         let watcher = watcher(&settings.resources, &settings.output, meter)?;
         let next = match &all {
             Some(all) if ended => Checked::unanswered(&property.property, all),
-            _ => liveness::check(model, property, &liveness, &settings.resources, &watcher)?,
+            _ => liveness_checked(model, property, &liveness, settings, &watcher)?,
         };
         all = Some(match all {
             Some(all) => all.and(next),
@@ -104,6 +119,30 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         });
     }
     all.context("there is something to check")
+}
+
+/// Answers a question about infinite runs, with a place for files if the engine may have any.
+fn liveness_checked(
+    model: &Model,
+    property: &LivenessProperty,
+    liveness: &LivenessSettings,
+    settings: &CheckSettings,
+    watcher: &Watcher,
+) -> anyhow::Result<Checked> {
+    let home = match liveness.engine {
+        LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
+        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => {
+            let identity = liveness.identity(model, property, &settings.model)?;
+            Some(home(&settings.disk, liveness.generation, identity, settings.output.quiet)?)
+        }
+    };
+    let outcome = liveness::check(model, property, liveness, &settings.resources, watcher, home.as_ref());
+    let mut checked = searched(home.as_ref(), outcome)?;
+    settle(home.as_ref(), &mut checked.exploration)?;
+    if let Some(answer) = checked.answers.first_mut() {
+        answer.search = Some(Box::new(checked.exploration.clone()));
+    }
+    Ok(checked)
 }
 
 /// Whether something was found, or the user wants no more.

@@ -64,15 +64,15 @@ const ENGINES: [[&str; 6]; 9] = [
     [
         "semi-owcty",
         "fix-point, exact",
-        "that of ram, then 9 bits",
+        "that of auto, then 10 bits",
         "scans, each state a few times",
-        "none",
+        "closed set and ranks (--certify)",
         "Barnat, Brim, Simecek 2007: infinite runs, several acceptance sets",
     ],
     [
         "ddfs",
         "double depth-first, exact",
-        "that of ram, then 4 bits and the path",
+        "that of auto, then 4 bits and the path",
         "accepting states once",
         "none",
         "Edelkamp, Sanders, Simecek 2008: infinite runs",

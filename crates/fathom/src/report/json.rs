@@ -9,7 +9,7 @@ use serde_json::ser::Formatter;
 use crate::assemble::Model;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
-use crate::figures::{CostFigures, DiskFigures, IoFigures};
+use crate::figures::{CostFigures, DiskFigures, IoFigures, StructureFigures};
 use crate::run::{AutomatonFigures, Exploration, Limit, Usage};
 use crate::trace::Trace;
 
@@ -158,7 +158,7 @@ impl SearchReport {
 }
 
 /// Memory, in bytes.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Ram {
     /// What the process was allowed.
     pub budget: u64,
@@ -168,6 +168,9 @@ pub struct Ram {
     pub data_peak: u64,
     /// The most that was resident, if the system tells.
     pub peak: Option<u64>,
+    /// What each structure held at most, of a search for infinite runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub structures: Vec<StructureFigures>,
 }
 
 /// What never happened.
@@ -275,8 +278,13 @@ impl PropertyReport {
 
 /// What proves that a property holds.
 fn certificate(exploration: &Exploration, answer: &Answer) -> &'static str {
-    let kept = exploration.disk.as_ref().is_some_and(|disk| disk.folder.is_some());
-    if kept && answer.verdict == Verdict::Holds && answer.search.is_none() { "closed-set" } else { "none" }
+    let own = answer.search.as_deref().unwrap_or(exploration);
+    let kept = own.disk.as_ref().filter(|disk| disk.folder.is_some() && answer.verdict == Verdict::Holds);
+    match (kept, &answer.search) {
+        (Some(_), None) => "closed-set",
+        (Some(disk), Some(_)) if disk.ranks => "closed-set+ranks",
+        _ => "none",
+    }
 }
 
 /// An object with a line end. Objects are indented, lists stay on one line unless they hold objects or lists.
@@ -295,6 +303,7 @@ impl Ram {
             data_budget: usage.data_budget,
             data_peak: usage.data_peak,
             peak: usage.resident_peak,
+            structures: usage.structures.clone(),
         }
     }
 }

@@ -4,5 +4,7 @@
 mod engines;
 mod formulas;
 mod mutants;
+mod power_loss;
 mod products;
+mod ranks;
 mod suite;

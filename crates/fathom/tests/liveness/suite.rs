@@ -19,9 +19,10 @@ use oracle::tarjan::accepting_component;
 
 use crate::engines::{ENGINES, WEAK_ENGINES, product};
 use crate::formulas::{formula, judged};
+use crate::ranks::{audited, certified};
 
 /// How many systems; `FATHOM_LONG` makes it a hundred times as many.
-fn rounds(few: u64) -> u64 {
+pub(crate) fn rounds(few: u64) -> u64 {
     if std::env::var_os("FATHOM_LONG").is_some() { few * 100 } else { few }
 }
 
@@ -30,7 +31,7 @@ fn explored(graph: &Graph) -> Explored {
 }
 
 /// A random system with at least one label, and a formula over its labels.
-fn drawn(random: &mut Random, nodes: usize) -> (Graph, Formula) {
+pub(crate) fn drawn(random: &mut Random, nodes: usize) -> (Graph, Formula) {
     loop {
         let graph = random_graph(random, nodes);
         if !graph.shape.labels.is_empty() {
@@ -239,8 +240,14 @@ fn larger_graphs_go_through_files() {
         let expected = accepting_component(&judge, graph.shape.mark_count).is_some();
         accepted += u64::from(expected);
         refused += u64::from(!expected);
+        let certificate = certified(&graph, false, 2);
+        assert_eq!(certificate.is_none(), expected, "seed {seed}");
+        if let Some(volume) = certificate {
+            let audited = audited(&graph, &volume, None);
+            assert!(audited.is_ok(), "seed {seed}: {audited:?}");
+        }
         for (name, found) in [
-            ("semi-owcty", crate::engines::fix_point(&graph, 2 << 20, 2)),
+            ("semi-owcty", crate::engines::fix_point(&graph, 8 << 20, 2)),
             ("ddfs", crate::engines::double(&graph, 8 << 20)),
             ("ndfs", (ENGINES[0].1)(&graph)),
         ] {

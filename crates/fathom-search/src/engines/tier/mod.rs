@@ -16,6 +16,7 @@
 mod candidates;
 mod commit;
 mod cost;
+mod finished;
 mod from_layers;
 mod journal;
 mod known;
@@ -44,6 +45,7 @@ use crate::layer_loop::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 pub use candidates::Candidates;
 pub use commit::boundary_of;
 pub use cost::Cost;
+pub use finished::Finished;
 pub use journal::StoredLayers;
 pub(in crate::engines) use journal::{Journal, Opened};
 pub use shares::{Shares, TINY_BYTES};

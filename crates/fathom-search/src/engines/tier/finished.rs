@@ -1,0 +1,127 @@
+//! What has a finished search left on its volume?
+//!
+//! The layers that states were found in; and sorted runs, disjoint, which are all states, unless the search was in RAM. The engine that made them is gone, with its filter, window and buffers: all memory is free for what
+//! comes next.
+//!
+//! Memory: names. While layers or states are visited, that of reading them.
+
+use fathom_disk::budget::Budget;
+use fathom_disk::error::DiskError;
+use fathom_disk::key::KeyWidth;
+use fathom_disk::manifest::RunDirectory;
+use fathom_disk::run::{Run, Scan, Tag};
+use fathom_disk::set::{KeyStream, Merge};
+use fathom_disk::storage::Volume;
+use fathom_model::record::Records;
+use fathom_model::shape::Shape;
+
+use super::Tier;
+use super::commit::Cursor;
+use super::layer_store::{LayerCursor, LayerStore};
+use super::place::Place;
+use crate::closed_set::{Reached, sort_layers, width_of};
+use crate::error::SearchError;
+
+/// The states and layers of a search that has come to its end.
+#[derive(Debug)]
+pub struct Finished {
+    /// Holds the lock.
+    directory: RunDirectory,
+    cursor: Cursor,
+    width: KeyWidth,
+    tag: Tag,
+    budget: Budget,
+}
+
+/// Keys handed out at once.
+const CHUNK_KEYS: usize = 512;
+
+impl Tier {
+    /// Gives up everything but what is committed, which is everything if the search was complete.
+    pub fn into_finished(self) -> Result<Finished, SearchError> {
+        let Place { volume, budget, width, tag, .. } = &self.place;
+        let (volume, budget, width, tag) = (volume.clone(), budget.clone(), *width, *tag);
+        // The lock is given back first.
+        drop(self);
+        Finished::of(&volume, &budget, width, tag)?.ok_or(SearchError::Boundary)
+    }
+}
+
+impl Finished {
+    /// What is committed on a volume, whether that is a finished search or not. None if nothing is.
+    pub fn open(
+        volume: &Volume,
+        budget: &Budget,
+        shape: &Shape,
+        tag: Tag,
+    ) -> Result<Option<Finished>, SearchError> {
+        Finished::of(volume, budget, width_of(shape)?, tag)
+    }
+
+    fn of(
+        volume: &Volume,
+        budget: &Budget,
+        width: KeyWidth,
+        tag: Tag,
+    ) -> Result<Option<Finished>, SearchError> {
+        let directory = RunDirectory::open(volume, tag)?;
+        let Some(manifest) = directory.committed() else { return Ok(None) };
+        let cursor = Cursor::parse(&manifest.cursor).ok_or(SearchError::Boundary)?;
+        Ok(Some(Finished { directory, cursor, width, tag, budget: budget.clone() }))
+    }
+
+    /// The volume that the files are on.
+    pub fn volume(&self) -> &Volume {
+        self.directory.volume()
+    }
+
+    /// The boundary of the layer loop that was committed last.
+    pub fn boundary(&self) -> &[u8] {
+        &self.cursor.boundary
+    }
+
+    fn runs(&self) -> Result<Vec<Run>, DiskError> {
+        let files = self.directory.committed().map_or(&[][..], |manifest| &manifest.files);
+        let names = files.iter().filter(|file| !file.grows).map(|file| &file.name);
+        names.map(|name| Run::open(self.volume(), &self.budget, name, self.width, self.tag)).collect()
+    }
+}
+
+impl Reached for Finished {
+    fn layer_count(&self) -> u64 {
+        self.cursor.layers
+    }
+
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<(), SearchError> {
+        let Cursor { log_name, log_block_bytes, mark, first, .. } = &self.cursor;
+        let store =
+            LayerStore::resume(self.volume(), log_name, *first, *log_block_bytes, *mark, &self.budget)?;
+        let mut cursor = LayerCursor::new(self.width, &self.budget)?;
+        cursor.open(&store, layer)?;
+        while let Some(records) = cursor.next_keys(&store)? {
+            visit(records);
+        }
+        Ok(())
+    }
+
+    fn visit_sorted(
+        &self,
+        volume: &Volume,
+        budget: &Budget,
+        bytes: usize,
+        visit: &mut dyn FnMut(&[u64]) -> Result<(), SearchError>,
+    ) -> Result<(), SearchError> {
+        let (runs, words) = (self.runs()?, self.width.words());
+        if runs.is_empty() {
+            // A search in RAM has left its layers alone.
+            return sort_layers(self, self.width, volume, budget, bytes, visit);
+        }
+        let share = bytes / (runs.len() + 1);
+        let scans = runs.iter().map(|run| Scan::new(run, budget, share)).collect::<Result<Vec<_>, _>>()?;
+        let mut merged = Merge::new(budget, words, scans, CHUNK_KEYS.min(share / (words * 8)).max(1))?;
+        while merged.advance()? {
+            visit(merged.keys())?;
+        }
+        Ok(())
+    }
+}
