@@ -215,7 +215,7 @@ fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {
     for seed in 0..6 {
         let graph = random_graph(&mut Random::new(seed), 20_000);
         let Ok(judge) = explore(&graph, Limits { states: 20_000, transitions: 400_000 }) else { continue };
-        for budget_bytes in [256 << 10, 2 << 20] {
+        for budget_bytes in [256 << 10, [300 << 10, 400 << 10, 512 << 10][seed as usize % 3], 2 << 20] {
             let make = |shape: &Shape, budget: &Budget, threads: usize| {
                 let volume = Volume::in_memory(4096);
                 let options = options(Plan::LookUp, None);

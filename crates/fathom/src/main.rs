@@ -11,7 +11,6 @@ use fathom::liveness_property::LivenessError;
 use fathom::report::Exit;
 
 fn main() -> ExitCode {
-    fathom_disk::storage::direct::heap::give_large_blocks_back();
     let exit = match dispatch(Arguments::parse()) {
         Ok(exit) => exit,
         Err(error) => {

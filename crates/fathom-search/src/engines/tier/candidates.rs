@@ -13,7 +13,7 @@ use fathom_disk::window::Window;
 use fathom_model::record::Records;
 
 use super::place::Place;
-use super::shares::{Shares, TINY_BYTES};
+use super::shares::Shares;
 
 /// What one thread has collected.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Latest {
         let mut keys = ChargedVec::with_capacity(budget, "candidates", 0)?;
         let mut others = ChargedVec::with_capacity(budget, "candidates", 0)?;
         let words = place.width.words();
-        if budget.limit() >= TINY_BYTES && words <= 2 {
+        if budget.limit() >= LATEST_BUDGET && words <= 2 {
             // Each place begins with a key that belongs elsewhere: zero, and in the place of zero another.
             keys.resize(LATEST_WORDS, 0)?;
             let elsewhere = (1..).find(|&key| latest_place(key) >= 2).expect("the hash is no constant");
@@ -162,6 +162,8 @@ impl Latest {
 }
 
 const LATEST_WORDS: usize = 4096;
+/// With less memory than this the latest candidates are not worth their place.
+const LATEST_BUDGET: usize = 4 << 20;
 
 #[inline(always)]
 fn latest_place(key: u64) -> usize {

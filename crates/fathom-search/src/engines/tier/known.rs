@@ -142,6 +142,7 @@ impl Known {
         keep: &mut Keep<'_>,
     ) -> Result<u64, DiskError> {
         self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
+        let touched = self.dense || self.touch_most_blocks(candidates);
         if scan || !small {
             // A table that is asked for every candidate of a large layer costs more than a small run does.
             self.flush(place)?;
@@ -151,12 +152,22 @@ impl Known {
         let outcome = if scan {
             self.absorb_by_scan(place, tools, &runs, stream, &mut sink, keep)
         } else {
-            self.absorb_by_piece(place, tools, &runs, stream, small, &mut sink, keep)
+            match self.sweeps(place, &runs, touched) {
+                Ok(sweeps) => {
+                    self.absorb_by_piece(place, tools, (&runs, sweeps), stream, small, &mut sink, keep)
+                }
+                Err(error) => Err(error),
+            }
         };
         self.runs = runs;
         let states = outcome?;
         self.finish(place, tools, sink)?;
         Ok(states)
+    }
+
+    /// Whether so many candidates touch most blocks of the runs, as even few do where blocks are large: a look-up decodes a whole one.
+    fn touch_most_blocks(&self, candidates: u64) -> bool {
+        self.shares.dense_ratio > 0 && candidates >= self.runs.runs().map(|(_, run)| run.blocks()).sum()
     }
 
     fn absorb_by_scan(
@@ -178,14 +189,13 @@ impl Known {
         &mut self,
         place: &Place,
         tools: &mut Tools,
-        runs: &Tiers,
+        (runs, mut sweeps): (&Tiers, Option<Vec<Sweep<'_>>>),
         stream: &mut dyn KeyStream,
         small: bool,
         sink: &mut Option<Sink>,
         keep: &mut Keep<'_>,
     ) -> Result<u64, DiskError> {
         let words = place.width.words();
-        let mut sweeps = self.sweeps(place, runs)?;
         let mut states = 0;
         while stream.advance()? {
             for piece in stream.keys().chunks(tools.piece_keys * words) {
@@ -208,8 +218,13 @@ impl Known {
     }
 
     /// Ways through all runs, if the candidates touch so much of them that this is cheaper than looking keys up, and memory suffices.
-    fn sweeps<'a>(&self, place: &Place, runs: &'a Tiers) -> Result<Option<Vec<Sweep<'a>>>, DiskError> {
-        if !self.dense {
+    fn sweeps<'a>(
+        &self,
+        place: &Place,
+        runs: &'a Tiers,
+        touched: bool,
+    ) -> Result<Option<Vec<Sweep<'a>>>, DiskError> {
+        if !touched {
             return Ok(None);
         }
         match runs.sweeps(&place.budget, self.shares.close_bytes / 3) {

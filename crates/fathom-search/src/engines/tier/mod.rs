@@ -1,15 +1,16 @@
 //! Policy of the layer loop: states live on disk in sorted runs; memory holds a filter, a window of recent keys, and buffers.
 //!
 //! External breadth-first search with delayed duplicate detection (Munagala and Ranade 1999; Korf 2004), with what log-structured stores know: disjoint
-//! runs in tiers, a filter without false negatives, fences that name the few blocks worth reading.
+//! runs in tiers, fences that name the blocks worth reading, and for small layers a filter without false negatives. State sets compress so well that most of the closed set
+//! stays in memory, as it is on disk.
 //!
 //! ```text
 //! offer   candidates --> met a moment ago? (window) --> buffer of its shard --> sorted, at times on disk
-//! close   per shard: merged candidates --> known? (table, filter, runs) --> new ones: layer log, and run or table
-//!         runs of one size are merged, eight to one
+//! close   per shard: merged candidates --> known? (table; runs, gone through or asked behind a filter) --> new ones: layer log, and run or table
+//!         runs of one size are merged, four to one
 //! ```
 //! Invariants, at every boundary: the layers in the log are exactly those of breadth-first search; a state of any layer is in the table of its shard or in exactly one of
-//! its runs; the filter of a shard has every key of its runs; the window has only states that are known or wait as candidates.
+//! its runs; the filter of a shard, if there is one, has every key of its runs; the window has only states that are known or wait as candidates.
 //!
 //! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on, or about 128 records where those are more. Disk: 1 to 2.5 bytes per state each for runs and layers.
 
@@ -34,6 +35,7 @@ use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
+use fathom_disk::storage::direct::heap::give_large_blocks_back;
 use fathom_disk::storage::{Phase, Volume};
 use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
@@ -185,6 +187,7 @@ impl Tier {
         mut store: LayerStore,
         shards: Vec<Known>,
     ) -> Result<Tier, SearchError> {
+        give_large_blocks_back();
         store.drop_before(options.keep_from);
         let cursor = LayerCursor::new(place.width, &place.budget)?;
         let window = Window::new(place.width.bits(), shares.window_keys.min(WINDOW_KEYS_MIN), &place.budget)?;

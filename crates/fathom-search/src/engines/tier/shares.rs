@@ -1,7 +1,6 @@
 //! How is the data budget shared out among the parts of the engine?
 //!
-//! Measured on real models the shares are flat: half for the filter, a fifth for the window, the rest for buffers, is within a few per cent of
-//! the best. Below [`TINY_BYTES`] there is no filter and no table of small layers, and blocks are a few keys: everything works, nothing is fast.
+//! Measured on real models the shares are flat: half for runs that stay in memory and the filter, an eighth for the window, the rest for buffers. Below [`TINY_BYTES`] there is no filter and no table of small layers, and blocks are a few keys: everything works, nothing is fast.
 
 use fathom_disk::key::KeyWidth;
 
