@@ -236,7 +236,7 @@ fn stern_and_dill_find_the_same() {
     assert!(!place.path().join(".fathom").exists());
     let ran = run(&[&words[..], &["--keep"]].concat());
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("only the engines auto and tier"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("only the engines auto, tier"), "{}", ran.stderr);
 }
 
 #[test]
