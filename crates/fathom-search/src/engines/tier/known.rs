@@ -278,10 +278,7 @@ impl Known {
         fresh.extend(keys)?;
         found.clear();
         found.resize(keys.len() / words, false)?;
-        if let Some(table) = &self.table {
-            chosen.clear();
-            table.contains_batch(keys, chosen);
-            chosen.iter().for_each(|index| found[*index as usize] = true);
+        if self.mark_in_table(keys, found, chosen) {
             let kept = retain_unmarked(words, fresh, found);
             fresh.truncate(kept);
         }
@@ -301,6 +298,15 @@ impl Known {
         Ok(())
     }
 
+    /// Marks the keys that the table of small layers has; says whether there is one. `chosen` is used up.
+    fn mark_in_table(&self, keys: &[u64], found: &mut [bool], chosen: &mut Vec<u32>) -> bool {
+        let Some(table) = &self.table else { return false };
+        chosen.clear();
+        table.contains_batch(keys, chosen);
+        chosen.iter().for_each(|index| found[*index as usize] = true);
+        true
+    }
+
     /// Leaves those of the ascending keys that are new in `tools.fresh`, looking up what the filter does not deny.
     fn look_up(
         &mut self,
@@ -313,11 +319,7 @@ impl Known {
         let Tools { prober, found, chosen, open, answers, fresh, cost, .. } = tools;
         found.clear();
         found.resize(keys.len() / words, false)?;
-        if let Some(table) = &self.table {
-            chosen.clear();
-            table.contains_batch(keys, chosen);
-            chosen.iter().for_each(|index| found[*index as usize] = true);
-        }
+        self.mark_in_table(keys, found, chosen);
         chosen.clear();
         self.filter.query_batch(keys, words, chosen);
         chosen.retain(|index| !found[*index as usize]);
