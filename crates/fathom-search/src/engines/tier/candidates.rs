@@ -85,6 +85,7 @@ impl Candidates {
                 let shard = shard_of(key, place.width.bits(), self.shards.len());
                 let collected = &mut self.shards[shard];
                 if collected.keys.len() == collected.keys.capacity() {
+                    let _turn = place.turn_to_write();
                     collected.make_room(place, &self.config, self.spill_bytes, self.runs_max)?;
                 }
                 collected.keys.extend(key)?;

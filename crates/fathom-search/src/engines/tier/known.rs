@@ -61,6 +61,13 @@ pub(super) struct Tools {
 /// Takes new keys as part of the layer, in ascending pieces.
 pub(super) type Keep<'a> = dyn FnMut(&mut BlockEncoder, &[u64]) -> Result<(), DiskError> + 'a;
 
+/// What was new in a stream of candidates.
+#[derive(Debug)]
+pub(super) struct Absorbed {
+    pub(super) states: u64,
+    sink: Option<Sink>,
+}
+
 /// Where the new states of a layer go.
 #[derive(Debug)]
 enum Sink {
@@ -130,8 +137,8 @@ impl Known {
         self.insert_run(place, level, run)
     }
 
-    /// Makes known what is new in an ascending stream of about `candidates` keys, and hands it to `keep`, piece by piece. `small` says that the stream is short
-    /// enough for the table.
+    /// Finds what is new in an ascending stream of about `candidates` keys, and hands it to `keep`, piece by piece. `small` says that the stream is short
+    /// enough for the table. It is known once it is [settled](Known::settle): when the stream has given its memory back.
     pub(super) fn absorb(
         &mut self,
         place: &Place,
@@ -140,7 +147,7 @@ impl Known {
         (candidates, small): (u64, bool),
         scan: bool,
         keep: &mut Keep<'_>,
-    ) -> Result<u64, DiskError> {
+    ) -> Result<Absorbed, DiskError> {
         self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
         let touched = self.dense || self.touch_most_blocks(candidates);
         if scan || !small {
@@ -160,9 +167,7 @@ impl Known {
             }
         };
         self.runs = runs;
-        let states = outcome?;
-        self.finish(place, tools, sink)?;
-        Ok(states)
+        Ok(Absorbed { states: outcome?, sink })
     }
 
     /// Whether so many candidates touch most blocks of the runs, as even few do where blocks are large: a look-up decodes a whole one.
@@ -243,8 +248,8 @@ impl Known {
         stream: &mut dyn KeyStream,
     ) -> Result<(), DiskError> {
         let mut sink = None;
-        self.take_all(place, tools, stream, &mut sink, &mut |_, _| Ok(()))?;
-        self.finish(place, tools, sink)
+        let states = self.take_all(place, tools, stream, &mut sink, &mut |_, _| Ok(()))?;
+        self.settle(place, tools, Absorbed { states, sink })
     }
 
     /// Everything in a stream of new keys.
@@ -407,9 +412,14 @@ impl Known {
     }
 
     /// Closes the run that was written, if one was; merges what is due.
-    fn finish(&mut self, place: &Place, tools: &mut Tools, sink: Option<Sink>) -> Result<(), DiskError> {
+    pub(super) fn settle(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        absorbed: Absorbed,
+    ) -> Result<(), DiskError> {
         let began = Instant::now();
-        if let Some(Sink::Run(writer, name)) = sink {
+        if let Some(Sink::Run(writer, name)) = absorbed.sink {
             let count = writer.finish(false)?.keys;
             let run = place.open_run(&name)?;
             self.insert_run(place, level_of(count, self.shares.fan), run)?;

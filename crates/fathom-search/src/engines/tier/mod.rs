@@ -286,11 +286,13 @@ impl Tier {
         let candidates = collected.iter().map(|part| part.count(words)).sum();
         let size = (candidates, self.is_small(collected));
         let scan = self.options.plan == Plan::Scan;
-        let states = with_stream(&self.place, collected, self.shares.close_bytes / 6, |stream| {
+        let absorbed = with_stream(&self.place, collected, self.shares.close_bytes / 6, |stream| {
             known.absorb(&self.place, tools, stream, size, scan, &mut |encoder, fresh| {
                 encoder.encode(fresh, |keys, payload| self.layers().store.append(keys, payload))
             })
         })?;
+        let states = absorbed.states;
+        known.settle(&self.place, tools, absorbed)?;
         let spent = tools.cost;
         let named = (spent.filter - before.filter)
             + (spent.look_up - before.look_up)

@@ -1,12 +1,15 @@
 //! Where do files go, what are they called, and whose memory do they take?
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::run::{Run, Tag};
 use fathom_disk::storage::Volume;
+
+use super::shares::TINY_BYTES;
 
 /// What every part of the engine needs to write and read.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(in crate::engines) struct Place {
     /// The commit that the run was taken up from: with the number it makes names that are never used twice.
     sequence: u64,
     next: AtomicU64,
+    /// Of a tiny budget, the turn to write candidates: there is memory for one writer.
+    turn: Option<Mutex<()>>,
 }
 
 impl Place {
@@ -29,7 +34,13 @@ impl Place {
         sequence: u64,
     ) -> Place {
         let (volume, budget) = (volume.clone(), budget.clone());
-        Place { volume, budget, width, tag, sequence, next: AtomicU64::new(0) }
+        let turn = (budget.limit() < TINY_BYTES).then(Mutex::default);
+        Place { volume, budget, width, tag, sequence, next: AtomicU64::new(0), turn }
+    }
+
+    /// What a thread holds while it writes candidates. Without it, whether two threads of a tiny budget write at once, and are refused memory, would be a matter of timing.
+    pub(super) fn turn_to_write(&self) -> Option<MutexGuard<'_, ()>> {
+        self.turn.as_ref().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A name that no file has or had.
