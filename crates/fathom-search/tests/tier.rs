@@ -36,7 +36,7 @@ const BUDGETS: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 type Choice = Option<fn(Shares) -> Shares>;
 
 /// Sizes of the parts that are legal and make things hard.
-const SHARES: [Choice; 8] = [
+const SHARES: [Choice; 9] = [
     None,
     Some(|shares| Shares { filter_bytes: 0, dense_ratio: 0, ..shares }),
     Some(|shares| Shares { dense_ratio: 0, ..shares }),
@@ -45,6 +45,8 @@ const SHARES: [Choice; 8] = [
     Some(|shares| Shares { window_keys: 1, table_bytes: 0, ..shares }),
     Some(|shares| Shares { shards: 1, closers: 1, candidate_keys: 3, ..shares }),
     Some(|shares| Shares { log_block_keys: 1, fan: 2, ..shares }),
+    // Every layer but the smallest is wide beside that.
+    Some(|shares| Shares { candidate_keys: 2, run_bytes: 0, ..shares }),
 ];
 
 fn options(plan: Plan, shares: Choice) -> Options {

@@ -140,12 +140,16 @@ impl RunConfig {
         }
     }
 
+    /// The least memory with which live blocks are written.
+    pub fn live_bytes(width: KeyWidth) -> usize {
+        // A writer holds the block, its gaps and counts, the frame, and a page of fences per level.
+        2 * Self::live(width, Tag::default()).keys_per_block * (width.words() * 8 + 64)
+    }
+
     /// What suits writing within about `bytes` of memory: live blocks where they fit, smaller ones where not.
     pub fn within(width: KeyWidth, tag: Tag, bytes: usize) -> Self {
         let live = Self::live(width, tag);
-        // A writer holds the block, its gaps and counts, the frame, and a page of fences per level.
-        let block = live.keys_per_block * (width.words() * 8 + 64);
-        if bytes >= 2 * block {
+        if bytes >= Self::live_bytes(width) {
             return Self { buffer_bytes: (bytes / 4).clamp(4096, 1 << 20) & !4095, ..live };
         }
         if bytes >= 64 << 10 {

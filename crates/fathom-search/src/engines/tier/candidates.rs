@@ -40,7 +40,7 @@ pub(super) struct Collected {
 
 /// Candidates that are shown to the window at one time.
 const PIECE_KEYS: usize = 256;
-/// Runs of one size that are merged into one, at a real budget: a layer of any size leaves a few dozen.
+/// Runs of one size that are merged into one, at most: a layer of any size leaves a few dozen.
 const SPILL_FAN: usize = 16;
 
 impl Candidates {
@@ -48,7 +48,7 @@ impl Candidates {
         let words = place.width.words();
         let buffer =
             || ChargedVec::with_capacity(&place.budget, "candidates", shares.candidate_keys.max(1) * words);
-        let fan = if shares.fan > 2 { SPILL_FAN } else { 2 };
+        let fan = (shares.candidate_runs_max / 2).clamp(2, SPILL_FAN);
         let shards = (0..shares.shards)
             .map(|_| Ok(Collected { keys: buffer()?, runs: Tiers::new(fan), spilled: 0 }))
             .collect::<Result<_, DiskError>>()?;
@@ -66,6 +66,21 @@ impl Candidates {
             spill_bytes: shares.spill_bytes,
             runs_max: shares.candidate_runs_max,
         })
+    }
+
+    /// Lets go of its buffers, which are empty; [`Candidates::reshare`] follows.
+    pub(super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
+        for collected in &mut self.shards {
+            assert!(collected.count(place.width.words()) == 0, "a layer was closed");
+            collected.keys = ChargedVec::with_capacity(&place.budget, "candidates", 0)?;
+        }
+        Ok(())
+    }
+
+    /// Takes other shares.
+    pub(super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
+        *self = Candidates::new(place, shares)?;
+        Ok(())
     }
 
     /// Takes candidates, those aside that the window has met.
@@ -92,6 +107,11 @@ impl Candidates {
             }
         }
         Ok(())
+    }
+
+    /// Bytes of the keys that were collected, repeats counted.
+    pub(super) fn bytes(&self, words: usize) -> u64 {
+        self.shards.iter().map(|collected| collected.count(words) * words as u64 * 8).sum()
     }
 
     /// What was collected, shard by shard.

@@ -16,6 +16,7 @@ use fathom_disk::log::Mark;
 use fathom_disk::manifest::{Manifest, Named, RunDirectory};
 use fathom_disk::storage::{FileKind, Phase};
 
+use super::allotment::Allotment;
 use super::known::Known;
 use super::layer_store::LayerStore;
 use super::place::Place;
@@ -140,7 +141,7 @@ pub fn boundary_of(manifest: &Manifest) -> Option<Vec<u8>> {
 pub(super) fn take_up(
     place: Place,
     directory: RunDirectory,
-    shares: Shares,
+    (allotment, shares): (Allotment, Shares),
     options: Options,
     manifest: &Manifest,
 ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
@@ -174,7 +175,7 @@ pub(super) fn take_up(
     if store.layer_count() != cursor.layers {
         return Err(SearchError::Boundary);
     }
-    let mut tier = Tier::assemble(place, directory, shares, options, store, shards)?;
+    let mut tier = Tier::assemble(place, directory, (allotment, shares), options, store, shards)?;
     #[cfg(feature = "sabotage-window")]
     reload_window(&mut tier);
     tier.at_rest = at_rest;

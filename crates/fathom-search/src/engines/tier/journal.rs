@@ -13,6 +13,7 @@ use fathom_disk::storage::{Phase, Volume};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
+use super::allotment::Allotment;
 use super::commit::{Clock, Cursor, live_bytes_of, set_ballast};
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
@@ -60,7 +61,7 @@ impl Journal {
             return Ok(Some((Journal { stored, clock }, Some(boundary))));
         }
         let place = Place::new(volume, budget, width_of(shape)?, options.tag, 0);
-        let shares = options.shares(budget, threads, place.width);
+        let shares = Allotment::of(budget, threads).shares(options, place.width);
         set_ballast(&directory, &shares)?;
         let log_block_bytes = shares.log_block_bytes;
         let store = LayerStore::new(volume, &place.fresh_name("layers"), log_block_bytes, budget)?;

@@ -96,12 +96,11 @@ const FILTER_BYTES_MIN: usize = 16 << 10;
 impl Tools {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Tools, DiskError> {
         let (budget, words) = (&place.budget, place.width.words());
-        let bytes = shares.close_bytes;
         // A key in a piece: a mark, a number, the key as open and as fresh, an answer.
         let each = 1 + 4 + 2 * words * 8 + 1;
-        let piece_keys = (bytes / 4 / each).clamp(1, 1 << 16);
+        let piece_keys = (shares.piece_bytes / each).clamp(1, 1 << 16);
         Ok(Tools {
-            prober: Prober::new(budget, place.width, probe_config(bytes / 4))?,
+            prober: Prober::new(budget, place.width, probe_config(shares.probe_bytes))?,
             encoder: BlockEncoder::new(budget, place.width, shares.log_block_keys)?,
             cost: Cost::default(),
             piece_keys,
@@ -117,19 +116,33 @@ impl Tools {
 
 impl Known {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Known, DiskError> {
-        let config = RunConfig::within(place.width, place.tag, shares.close_bytes / 6);
-        let keys_per_block = config.keys_per_block.min(BLOCK_KEYS);
+        let [dense_config, sparse_config] = run_configs(place, shares);
         Ok(Known {
             runs: Tiers::new(shares.fan),
             filter: Bloom::new(0, 0, &place.budget)?,
             table: None,
             shares: *shares,
-            dense_config: dense_config(&config, shares.close_bytes),
-            sparse_config: RunConfig { keys_per_block, ..config },
+            dense_config,
+            sparse_config,
             dense: true,
             regret: 0,
             idle: 0,
         })
+    }
+
+    /// Lets go of what memory it can; [`Known::reshare`] follows.
+    pub(super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
+        self.filter = Bloom::new(0, 0, &place.budget)?;
+        self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
+        Ok(())
+    }
+
+    /// Takes other shares.
+    pub(super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
+        self.shares = *shares;
+        [self.dense_config, self.sparse_config] = run_configs(place, shares);
+        self.regret = 0;
+        self.keep_in_memory(place)
     }
 
     /// Takes up runs that were committed.
@@ -184,7 +197,7 @@ impl Known {
         sink: &mut Option<Sink>,
         keep: &mut Keep<'_>,
     ) -> Result<u64, DiskError> {
-        let known = runs.scan(&place.budget, place.width.words(), self.shares.close_bytes / 6)?;
+        let known = runs.scan(&place.budget, place.width.words(), self.shares.scan_bytes)?;
         let mut fresh = Difference::new(&place.budget, stream, known)?;
         self.take_all(place, tools, &mut fresh, sink, keep)
     }
@@ -232,7 +245,7 @@ impl Known {
         if !touched {
             return Ok(None);
         }
-        match runs.sweeps(&place.budget, self.shares.close_bytes / 3) {
+        match runs.sweeps(&place.budget, self.shares.sweep_bytes) {
             // What is new has to be written meanwhile.
             Ok(sweeps) => Ok((place.budget.free() >= self.shares.reserve_bytes).then_some(sweeps)),
             Err(DiskError::Budget(_)) => Ok(None),
@@ -505,7 +518,7 @@ impl Known {
     /// Merges the runs of a level, or the smallest two.
     pub(super) fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
         let name = place.fresh_name("run");
-        let within = self.shares.close_bytes / 6;
+        let within = self.shares.merge_bytes();
         let config = self.config().clone();
         let (volume, budget, config) = (&place.volume, &place.budget, &config);
         match level {
@@ -561,7 +574,7 @@ impl Known {
             self.runs.count() * FILTER_GROWTH as u64
         };
         let mut filter = Bloom::new(blocks, expected, &place.budget)?;
-        let buffer = self.shares.close_bytes / 6;
+        let buffer = self.shares.scan_bytes;
         for (_, run) in self.runs.runs() {
             let mut scan = Scan::new(run, &place.budget, buffer)?;
             while scan.advance()? {
@@ -598,14 +611,15 @@ fn probe_config(bytes: usize) -> ProbeConfig {
     ProbeConfig { extent_bytes_max, join_gap_bytes: 32 << 10, ..config }
 }
 
-/// Blocks for going through whole runs: large ones are several times smaller, and decode in half the time.
-fn dense_config(config: &RunConfig, close_bytes: usize) -> RunConfig {
-    let keys = close_bytes / 36 / (config.width.words() * 8);
-    let keys_per_block = match keys.checked_ilog2() {
-        Some(log) if keys >= config.keys_per_block => (1 << log).min(DENSE_BLOCK_KEYS),
+/// Runs that are gone through, and runs in which keys are looked up. Large blocks are several times smaller, and decode in half the time.
+fn run_configs(place: &Place, shares: &Shares) -> [RunConfig; 2] {
+    let config = RunConfig::within(place.width, place.tag, shares.write_bytes);
+    let dense = match shares.block_keys.checked_ilog2() {
+        Some(log) if shares.block_keys >= config.keys_per_block => (1 << log).min(DENSE_BLOCK_KEYS),
         _ => config.keys_per_block,
     };
-    RunConfig { keys_per_block, ..config.clone() }
+    let sparse = config.keys_per_block.min(BLOCK_KEYS);
+    [dense, sparse].map(|keys_per_block| RunConfig { keys_per_block, ..config.clone() })
 }
 
 /// The level of a run by its size, so that runs that are merged are alike.

@@ -14,6 +14,7 @@
 //!
 //! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on, or about 128 records where those are more. Disk: 1 to 2.5 bytes per state each for runs and layers.
 
+mod allotment;
 mod candidates;
 mod commit;
 mod cost;
@@ -50,8 +51,9 @@ pub use cost::Cost;
 pub use finished::Finished;
 pub use journal::StoredLayers;
 pub(in crate::engines) use journal::{Journal, Opened};
-pub use shares::{Shares, TINY_BYTES};
+pub use shares::{Breadth, Shares, TINY_BYTES};
 
+use allotment::Allotment;
 use candidates::{Collected, with_stream};
 use known::{Known, Tools};
 use layer_store::{LayerCursor, LayerStore};
@@ -63,6 +65,7 @@ use rest::AtRest;
 pub struct Tier {
     place: Place,
     directory: RunDirectory,
+    allotment: Allotment,
     shares: Shares,
     options: Options,
     window: Window,
@@ -108,13 +111,6 @@ impl Options {
             shares: None,
         }
     }
-
-    /// Sizes of the parts within what the budget has free, some of it left to the body.
-    fn shares(&self, budget: &Budget, threads: usize, width: KeyWidth) -> Shares {
-        let free = budget.free();
-        let shares = Shares::of(free - (free / 8).min(BODY_BYTES_MAX * threads), threads.max(1), width);
-        self.shares.map_or(shares, |choose| choose(shares))
-    }
 }
 
 /// How candidates are compared with what is known.
@@ -146,8 +142,6 @@ struct Layers {
     cursor: LayerCursor,
 }
 
-/// What the body needs for a thread, at most.
-const BODY_BYTES_MAX: usize = 256 << 10;
 /// The window grows with the states until it has its share.
 const WINDOW_KEYS_MIN: usize = 1 << 16;
 
@@ -164,17 +158,18 @@ impl Tier {
         let directory = RunDirectory::open(volume, options.tag)?;
         let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
         let place = Place::new(volume, budget, width, options.tag, sequence);
-        let shares = options.shares(budget, threads, width);
+        let allotment = Allotment::of(budget, threads);
+        let shares = allotment.shares(&options, width);
         commit::set_ballast(&directory, &shares)?;
         match directory.committed().cloned() {
-            Some(manifest) => commit::take_up(place, directory, shares, options, &manifest),
+            Some(manifest) => commit::take_up(place, directory, (allotment, shares), options, &manifest),
             None => {
                 let name = place.fresh_name("layers");
                 let store = LayerStore::new(volume, &name, shares.log_block_bytes, budget)?;
                 let shards = (0..shares.shards)
                     .map(|_| Known::new(&place, &shares))
                     .collect::<Result<Vec<_>, DiskError>>()?;
-                Ok((Tier::assemble(place, directory, shares, options, store, shards)?, None))
+                Ok((Tier::assemble(place, directory, (allotment, shares), options, store, shards)?, None))
             }
         }
     }
@@ -182,7 +177,7 @@ impl Tier {
     fn assemble(
         place: Place,
         directory: RunDirectory,
-        shares: Shares,
+        (allotment, shares): (Allotment, Shares),
         options: Options,
         mut store: LayerStore,
         shards: Vec<Known>,
@@ -203,6 +198,7 @@ impl Tier {
             disk_peak: 0,
             place,
             directory,
+            allotment,
             shares,
             options,
         })
@@ -286,7 +282,7 @@ impl Tier {
         let candidates = collected.iter().map(|part| part.count(words)).sum();
         let size = (candidates, self.is_small(collected));
         let scan = self.options.plan == Plan::Scan;
-        let absorbed = with_stream(&self.place, collected, self.shares.close_bytes / 6, |stream| {
+        let absorbed = with_stream(&self.place, collected, self.shares.scan_bytes, |stream| {
             known.absorb(&self.place, tools, stream, size, scan, &mut |encoder, fresh| {
                 encoder.encode(fresh, |keys, payload| self.layers().store.append(keys, payload))
             })
@@ -382,6 +378,7 @@ impl LayerPolicy for Tier {
         }
         let spilled: u64 =
             workers.iter_mut().flat_map(|worker| worker.shards()).map(|part| part.spilled).sum();
+        let collected: u64 = workers.iter_mut().map(|worker| worker.bytes(self.place.width.words())).sum();
         let small = workers.iter_mut().flat_map(|worker| worker.shards()).all(|part| self.is_small(&[part]));
         let states = if small || tools.len() == 1 {
             self.close_alone(workers, &mut tools[0])?
@@ -402,6 +399,7 @@ impl LayerPolicy for Tier {
         self.remove_retired()?;
         self.measure_disk(spilled);
         self.grow_window()?;
+        self.adjust(workers, collected)?;
         Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
     }
 

@@ -1,8 +1,20 @@
 //! How is the data budget shared out among the parts of the engine?
 //!
-//! Measured on real models the shares are flat: half for runs that stay in memory and the filter, an eighth for the window, the rest for buffers. Below [`TINY_BYTES`] there is no filter and no table of small layers, and blocks are a few keys: everything works, nothing is fast.
+//! Measured on real models the shares are flat: half for runs that stay in memory and the filter, an eighth for the window, the rest for buffers. Where layers are
+//! [wide](Breadth::Wide) beside the budget, runs in memory would be a small part of them all, and candidates would go to disk in crumbs: there they have that half, with what closes
+//! layers. Below [`TINY_BYTES`] there is no filter and no table of small layers, and blocks are a few keys: everything works, nothing is fast.
 
 use fathom_disk::key::KeyWidth;
+use fathom_disk::run::RunConfig;
+
+/// How large layers are beside the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breadth {
+    /// The candidates of a layer fit in memory a few times over or nearly so.
+    Narrow,
+    /// They do not, nor do the runs.
+    Wide,
+}
 
 /// Sizes of the parts. They change speed, never results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +33,20 @@ pub struct Shares {
     pub candidate_keys: usize,
     /// Memory for writing candidates to disk, per thread.
     pub spill_bytes: usize,
-    /// Memory for closing a shard.
+    /// Memory for closing a shard, in all about.
     pub close_bytes: usize,
+    /// Of it: what looks keys up.
+    pub probe_bytes: usize,
+    /// Of it: the keys that are looked at in one go.
+    pub piece_bytes: usize,
+    /// Of it: what reads candidates that went to disk.
+    pub scan_bytes: usize,
+    /// Of it: what goes through the runs.
+    pub sweep_bytes: usize,
+    /// Of it: what writes a run.
+    pub write_bytes: usize,
+    /// Keys in a block of a run that is gone through, at most.
+    pub block_keys: usize,
     /// Runs of a shard that stay in memory, as they are on disk, and the filter.
     pub run_bytes: usize,
     /// What must stay free beside the ways through the runs, for writing.
@@ -46,17 +70,32 @@ pub struct Shares {
 /// Budgets below this are for tests and the curious.
 pub const TINY_BYTES: usize = 256 << 10;
 
+/// What writes candidates should have, for writes of a few dozen kilobytes.
+const SPILL_BYTES: usize = 128 << 10;
+/// Runs of a shard that are gone through from disk, at most: each needs a buffer and a block.
+const WIDE_RUNS_MAX: usize = 12;
+
 /// Going through a key costs about a nanosecond; looking one up that the filter does not deny some hundreds.
 const DENSE_RATIO: u64 = 512;
 
 impl Shares {
     /// Shares of `bytes` for so many threads.
-    pub fn of(bytes: usize, threads: usize, width: KeyWidth) -> Shares {
+    pub fn of(bytes: usize, threads: usize, width: KeyWidth, breadth: Breadth) -> Shares {
         if bytes < TINY_BYTES {
             Shares::tiny(bytes, threads, width)
         } else {
-            Shares::real(bytes, threads, width)
+            Shares::real(bytes, threads, width, breadth)
         }
+    }
+
+    /// Memory for reading runs that are merged: what reads candidates and runs while a layer is closed is free then.
+    pub(super) fn merge_bytes(&self) -> usize {
+        self.scan_bytes + self.sweep_bytes
+    }
+
+    /// Bytes of candidates that all threads together can hold.
+    pub(super) fn candidate_bytes(&self, threads: usize, width: KeyWidth) -> u64 {
+        (self.candidate_keys * self.shards * threads * width.words() * 8) as u64
     }
 
     /// The same memory for another number of shards: that of the run that is taken up.
@@ -75,29 +114,41 @@ impl Shares {
         }
     }
 
-    fn real(bytes: usize, threads: usize, width: KeyWidth) -> Shares {
+    fn real(bytes: usize, threads: usize, width: KeyWidth, breadth: Breadth) -> Shares {
         let part = |thousandths: usize| bytes / 1000 * thousandths;
+        let wide = breadth == Breadth::Wide;
+        let choose = |narrow: usize, wide_part: usize| part(if wide { wide_part } else { narrow });
         let shards = if threads > 1 { (2 * threads).next_power_of_two() } else { 1 };
         let shards = shards.min(1 << width.bits().div_ceil(2).min(10));
         let closers = threads.min(shards).max(1);
+        let close_bytes = choose(130, 400) / closers;
+        // A writer with blocks worth the name, where it costs little of the budget.
+        let live_bytes = RunConfig::live_bytes(width).min(bytes / 24);
+        let write_bytes = (close_bytes / if wide { 5 } else { 6 }).max(live_bytes);
         Shares {
             shards,
             closers,
-            filter_bytes: part(400) / shards,
+            filter_bytes: choose(400, 0) / shards,
             window_keys: part(130) / (width.words() * 8),
-            table_bytes: part(50) / shards,
-            candidate_keys: (part(80) / (threads * shards) / sorted_key_bytes(width)).max(16),
-            spill_bytes: part(20) / threads,
-            close_bytes: part(130) / closers,
-            run_bytes: part(540) / shards,
-            reserve_bytes: part(40) / closers,
+            table_bytes: choose(50, 10) / shards,
+            candidate_keys: (choose(80, 330) / (threads * shards) / sorted_key_bytes(width)).max(16),
+            spill_bytes: (part(20) / threads).max(SPILL_BYTES.min(bytes / 48)),
+            close_bytes,
+            probe_bytes: close_bytes / if wide { 16 } else { 4 },
+            piece_bytes: close_bytes / if wide { 16 } else { 4 },
+            scan_bytes: close_bytes / if wide { 4 } else { 6 },
+            sweep_bytes: close_bytes / if wide { 4 } else { 3 },
+            write_bytes,
+            block_keys: close_bytes / if wide { 64 } else { 36 } / (width.words() * 8),
+            run_bytes: choose(540, 0) / shards,
+            reserve_bytes: (part(40) / closers).max(write_bytes),
             dense_ratio: DENSE_RATIO,
             fence_bytes: part(20) / shards,
             log_block_bytes: (bytes / 256).clamp(512, 32 << 10).next_power_of_two(),
             log_block_keys: 256,
             fan: 4,
-            runs_max: 64,
-            candidate_runs_max: (part(40) / closers / threads / (16 << 10)).clamp(8, 64),
+            runs_max: if wide { WIDE_RUNS_MAX } else { 64 },
+            candidate_runs_max: (close_bytes / threads / (16 << 10)).clamp(8, 64),
         }
     }
 
@@ -111,6 +162,12 @@ impl Shares {
             candidate_keys: (bytes / 16 / threads / sorted_key_bytes(width)).max(2),
             spill_bytes: bytes / 8 / threads,
             close_bytes: bytes / 4,
+            probe_bytes: bytes / 16,
+            piece_bytes: bytes / 16,
+            scan_bytes: bytes / 24,
+            sweep_bytes: bytes / 12,
+            write_bytes: bytes / 24,
+            block_keys: bytes / 144 / (width.words() * 8),
             run_bytes: 0,
             reserve_bytes: bytes / 2,
             dense_ratio: DENSE_RATIO,
