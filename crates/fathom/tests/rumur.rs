@@ -10,6 +10,7 @@ use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Stop, Verdict, check};
 use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
+use fathom::possibility;
 use fathom::property::{Plan, Questions};
 use fathom::settings::Resources;
 use fathom_lang::source::SourceText;
@@ -50,10 +51,14 @@ fn fathom(text: &str, jit: bool) -> (Told, String) {
     let model = model.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let plan = Plan::new(&model, &Questions::default()).expect("nothing in particular is asked");
     let resources = Resources { jit, threads: 1, ..Resources::of_this_machine() };
-    let checked =
-        check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None), None)
-            .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let counts = &checked.exploration.counts;
+    let watcher = Watcher::silent(None);
+    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &watcher, None)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let counts = checked.exploration.counts.clone();
+    for possibility in &plan.possibilities {
+        let next = possibility::check(&model, possibility, &resources, &watcher);
+        checked = checked.and(next.unwrap_or_else(|error| panic!("{error}\n{text}")));
+    }
     let wrong = checked.verdict() != Verdict::Holds;
     let traces: Vec<_> = checked.answers.iter().filter_map(|answer| answer.trace.as_ref()).collect();
     let states = counts.layers.iter().sum();

@@ -1,6 +1,7 @@
 //! Random Murphi texts, in what CMurphi and rumur both accept and give one meaning.
 //!
-//! There are no assumptions: rumur counts a rule whose outcome is discarded as fired, and its state as no deadlock. Every variable of the state gets a value at the start, so that nothing undefined is ever read by chance: what the two tools make of that differs.
+//! There are no assumptions: rumur counts a rule whose outcome is discarded as fired, and its state as no deadlock. What may be undefined is asked for before it is read: what the two tools make
+//! of copying an undefined value differs.
 //! Ranges are small and values are brought into them by `%`, but now and then they are not: then there is a fault to find. Programs are
 //! closed and small, so that their state spaces are, too.
 
@@ -10,16 +11,24 @@ use crate::random::Random;
 
 /// A random program; the same for the same seed.
 pub fn random_murphi(seed: u64) -> String {
-    let mut writer = Writer { random: Random::new(seed), text: String::new(), names: Vec::new(), depth: 0 };
+    let mut writer = Writer {
+        random: Random::new(seed),
+        text: String::new(),
+        names: Vec::new(),
+        points: Vec::new(),
+        depth: 0,
+    };
     writer.model();
     writer.text
 }
 
-/// The names that are numbers here, beside the variables.
 struct Writer {
     random: Random,
     text: String,
+    /// The names that are numbers here, beside the variables.
     names: Vec<String>,
+    /// The names that are values of the scalarset here.
+    points: Vec<String>,
     depth: u32,
 }
 
@@ -30,6 +39,7 @@ type
   index: 0..2;
   colour: enum { red, green, blue };
   pair: record left: small; on: boolean; end;
+  who: scalarset(2);
 var
   x: small;
   y: small;
@@ -37,6 +47,9 @@ var
   c: colour;
   a: array [index] of small;
   p: array [boolean] of pair;
+  u: small;
+  t: who;
+  s: array [who] of small;
 function next(n: small): small; begin
   if n = 3 then return 0; end;
   return n + 1;
@@ -72,13 +85,14 @@ const START: &str = "\
   x := 0; y := 1; b := true; c := red;
   for i: index do a[i] := i; end;
   for i: boolean do p[i].left := 2; p[i].on := i; end;
+  for i: who do s[i] := 1; end;
 ";
 
 impl Writer {
     fn model(&mut self) {
         self.text.push_str(DECLARATIONS);
         if self.random.chance(30) {
-            let _ = writeln!(self.text, "ruleset s: small do startstate begin\n{START}  y := s;\nend; end;");
+            let _ = writeln!(self.text, "ruleset z: small do startstate begin\n{START}  y := z;\nend; end;");
         } else {
             let _ = writeln!(self.text, "startstate begin\n{START}end;");
         }
@@ -89,16 +103,23 @@ impl Writer {
             let condition = self.condition();
             let _ = writeln!(self.text, "invariant \"i\" {condition} | x < 3 | y > 0;");
         }
+        for kind in ["cover", "liveness"] {
+            if self.random.chance(15) {
+                let condition = self.condition();
+                let _ = writeln!(self.text, "{kind} \"{kind}\" {condition} | x = y;");
+            }
+        }
     }
 
     fn rule(&mut self, number: usize) {
-        let quantifier = match self.random.below(4) {
+        let quantifier = match self.random.below(5) {
             0 => Some(("i", "index")),
             1 => Some(("j", "small")),
+            2 => Some(("h", "who")),
             _ => None,
         };
         if let Some((name, domain)) = quantifier {
-            self.names.push(name.to_owned());
+            if domain == "who" { &mut self.points } else { &mut self.names }.push(name.to_owned());
             let _ = writeln!(self.text, "ruleset {name}: {domain} do");
         }
         let guard = self.condition();
@@ -114,21 +135,28 @@ impl Writer {
         }
         self.names.truncate(self.names.len() - 2);
         self.text.push_str("end;\n");
-        if quantifier.is_some() {
-            self.names.pop();
+        if let Some((_, domain)) = quantifier {
+            if domain == "who" { &mut self.points } else { &mut self.names }.pop();
             self.text.push_str("end;\n");
         }
     }
 
     /// A place that holds a small number.
     fn place(&mut self) -> String {
-        match self.random.below(6) {
+        match self.random.below(7) {
             0 => "x".to_owned(),
             1 => "y".to_owned(),
+            5 if !self.points.is_empty() => format!("s[{}]", self.point()),
             2 | 3 => format!("a[{}]", self.index()),
             4 => format!("p[{}].left", self.random.pick(&["b", "true", "false", "c = red"])),
             _ => "v".to_owned(),
         }
+    }
+
+    /// A value of the scalarset, where there is one.
+    fn point(&mut self) -> String {
+        let number = self.random.below(self.points.len());
+        self.points[number].clone()
     }
 
     fn index(&mut self) -> String {
@@ -148,7 +176,13 @@ impl Writer {
     }
 
     fn deep_number(&mut self) -> String {
-        match self.random.below(12) {
+        match self.random.below(15) {
+            12 if !self.points.is_empty() => format!("s[{}]", self.point()),
+            12 | 13 => "(isundefined(u) ? 3 : u)".to_owned(),
+            14 if !self.points.is_empty() => {
+                let point = self.point();
+                format!("((isundefined(t) | t = {point}) ? 2 : s[{point}])")
+            }
             0 => self.random.below(4).to_string(),
             1 => "N".to_owned(),
             2 => "x".to_owned(),
@@ -187,7 +221,18 @@ impl Writer {
     }
 
     fn deep_condition(&mut self) -> String {
-        match self.random.below(10) {
+        match self.random.below(12) {
+            10 if !self.points.is_empty() => {
+                format!("(!isundefined(t) & t {} {})", self.random.pick(&["=", "!="]), self.point())
+            }
+            10 => self.random.pick(&["isundefined(t)", "isundefined(u)", "!isundefined(u)"]).to_string(),
+            11 => {
+                let name = format!("q{}", self.depth);
+                self.points.push(name.clone());
+                let inner = self.condition();
+                self.points.pop();
+                format!("({} {name}: who do {inner} end)", self.random.pick(&["forall", "exists"]))
+            }
             0 => self.random.pick(&["b", "!b", "true", "p[b].on", "p[false].on"]).to_string(),
             1 => format!(
                 "c {} {}",
@@ -234,7 +279,28 @@ impl Writer {
     }
 
     fn deep_statement(&mut self) -> String {
-        match self.random.below(16) {
+        match self.random.below(20) {
+            16 => {
+                let name = format!("k{}", self.depth);
+                self.points.push(name.clone());
+                let body = self.statement();
+                self.points.pop();
+                format!("for {name}: who do {body}; end")
+            }
+            17 if !self.points.is_empty() => format!("t := {}", self.point()),
+            17 => self.random.pick(&["undefine t", "undefine u", "put x"]).to_string(),
+            18 => {
+                let number = self.number();
+                format!("u := ({number}) % 4")
+            }
+            19 => {
+                let name = format!("k{}", self.depth);
+                self.names.push(name.clone());
+                let body = self.statement();
+                self.names.pop();
+                let range = self.random.pick(&["0 to 3 by 2", "2 to 0 by -1", "0 to largest()"]);
+                format!("for {name} := {range} do {body}; end")
+            }
             0 => {
                 let (condition, then, otherwise) = (self.condition(), self.statement(), self.statement());
                 format!("if {condition} then {then}; else {otherwise}; end")
