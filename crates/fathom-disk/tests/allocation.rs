@@ -43,8 +43,8 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const TAG: Tag = *b"a tag of 16 byte";
-/// Names, lists of runs, requests of one batch, counters: what is not worth a charge.
-const CONSTANT: usize = 24 << 10;
+/// Names, lists of runs, requests of one batch, counters, the crew that works aside: what is not worth a charge.
+const CONSTANT: usize = 32 << 10;
 
 /// Runs `work` and returns the allocator's and the accountant's peaks beyond what was held before.
 fn peaks(budget: &Budget, work: impl FnOnce()) -> (usize, usize) {

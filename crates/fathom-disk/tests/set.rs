@@ -7,9 +7,10 @@ mod support;
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
+use fathom_disk::run::pieces::{PieceFormat, PieceWriter, Pieces};
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
 use fathom_disk::set::{Difference, KeyStream, Merge, SliceStream, Sorter, Tiers, sort_unique, write_all};
-use fathom_disk::storage::{Fault, FaultyStorage, Volume};
+use fathom_disk::storage::{Fault, FaultyStorage, FileKind, MemoryStorage, Volume};
 use support::{Dice, Model, flat, random_set, volumes};
 
 const TAG: Tag = *b"a tag of 16 byte";
@@ -273,5 +274,124 @@ fn the_greatest_key_is_merged_like_any_other() {
                 assert!(!merge.advance().unwrap(), "the end stays the end");
             }
         }
+    }
+}
+
+const PIECES: FileKind = FileKind("pieces");
+
+/// What pieces hold, merged.
+fn merged(pieces: &Pieces, budget: &Budget, words: usize, bytes: usize) -> Result<Vec<u64>, DiskError> {
+    let scans = pieces.scans(budget, bytes).collect::<Result<Vec<_>, _>>()?;
+    let mut merge = Merge::new(budget, words, scans, 16)?;
+    let mut keys = Vec::new();
+    while merge.advance()? {
+        keys.extend_from_slice(merge.keys());
+    }
+    Ok(keys)
+}
+
+#[test]
+fn pieces_come_back_merged_on_every_storage_and_width() {
+    let directory = tempfile::tempdir().unwrap();
+    for (kind, volume) in volumes(directory.path()) {
+        for (number, bits) in [5, 40, 64, 100, 128, 200].into_iter().enumerate() {
+            let width = KeyWidth::new(bits).unwrap();
+            let words = width.words();
+            for bytes in [64, 1024, 30_000, 100_000] {
+                let seed = (number * 1_000_000 + bytes) as u64;
+                let mut dice = Dice::new(seed);
+                let about = format!("{kind}, {bits} bits, {bytes} bytes, seed {seed}");
+                let budget = Budget::unlimited();
+                let format = PieceFormat::within(width, bytes);
+                let mut writer = PieceWriter::new(&budget, format, bytes).unwrap();
+                let mut pieces = Pieces::new(&volume, &budget, format).unwrap();
+                for layer in 0..2 {
+                    let mut all = Model::new();
+                    let mut keys = 0;
+                    for _ in 0..=dice.below(9) {
+                        let count = [0, 1, 30, 3000][dice.below(4) as usize];
+                        let set = random_set(&mut dice, bits, count);
+                        keys += set.len() as u64;
+                        let name = || format!("pieces-{seed}-{layer}");
+                        pieces
+                            .add(&mut writer, &mut SliceStream::new(words, &flat(&set)), PIECES, name)
+                            .unwrap();
+                        assert_eq!(pieces.count(), keys, "{about}");
+                        all.extend(set);
+                        if pieces.len() > 5 {
+                            pieces.merge_half(&mut writer, &budget, bytes).unwrap();
+                            assert!(pieces.len() <= 4, "{about}");
+                            keys = pieces.count();
+                        }
+                    }
+                    writer.settle().unwrap();
+                    assert_eq!(merged(&pieces, &budget, words, bytes).unwrap(), flat(&all), "{about}");
+                    pieces.clear().unwrap();
+                    assert!(pieces.is_empty() && pieces.bytes() == 0);
+                }
+                drop(writer);
+                drop(pieces);
+                assert_eq!(budget.used(), 0, "{about}");
+                assert!(!volume.list().unwrap().iter().any(|name| name.starts_with("pieces")), "{about}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_piece_and_a_failing_device_are_errors_and_give_everything_back() {
+    let width = KeyWidth::new(40).unwrap();
+    for (seed, slow) in [(1, false), (2, true)] {
+        let mut dice = Dice::new(seed);
+        let storage = if slow { MemoryStorage::slow(64) } else { MemoryStorage::new(64) };
+        let volume = Volume::new(storage);
+        let keys = flat(&random_set(&mut dice, 40, 2000));
+        let budget = Budget::unlimited();
+        let format = PieceFormat::within(width, 4096);
+        let mut writer = PieceWriter::new(&budget, format, 4096).unwrap();
+        let mut pieces = Pieces::new(&volume, &budget, format).unwrap();
+        pieces.add(&mut writer, &mut SliceStream::new(1, &keys), PIECES, || "damaged".to_owned()).unwrap();
+        writer.settle().unwrap();
+        assert_eq!(merged(&pieces, &budget, 1, 2048).unwrap(), keys);
+        let file = volume.open("damaged", PIECES).unwrap();
+        let mut noticed = 0;
+        for _ in 0..200 {
+            let offset = dice.below(pieces.bytes());
+            let mut byte = [0];
+            file.read_exact(offset, &mut byte).unwrap();
+            file.write(offset, &[byte[0] ^ (1 << dice.below(8))]).unwrap();
+            match merged(&pieces, &budget, 1, 2048) {
+                // What fills up the last block of the device is not checked: nobody reads it.
+                Ok(read) => assert_eq!(read, keys),
+                Err(error) => {
+                    assert!(error.to_string().contains("damaged"), "{error}");
+                    noticed += 1;
+                }
+            }
+            file.write(offset, &byte).unwrap();
+        }
+        assert!(noticed > 190, "{noticed} of 200 were noticed");
+        drop((writer, pieces));
+        assert_eq!(budget.used(), 0);
+    }
+    for operation in 1..40 {
+        let storage = FaultyStorage::new(64, operation);
+        storage.strike(operation, Fault::Fail);
+        let volume = Volume::new(storage);
+        let keys = flat(&random_set(&mut Dice::new(operation), 40, 500));
+        let budget = Budget::unlimited();
+        let format = PieceFormat::within(width, 1024);
+        let mut writer = PieceWriter::new(&budget, format, 1024).unwrap();
+        let mut pieces = Pieces::new(&volume, &budget, format).unwrap();
+        let mut stream = SliceStream::new(1, &keys);
+        let outcome = pieces
+            .add(&mut writer, &mut stream, PIECES, || "failing".to_owned())
+            .and_then(|()| writer.settle())
+            .and_then(|()| merged(&pieces, &budget, 1, 256));
+        if let Ok(read) = outcome {
+            assert_eq!(read, keys, "operation {operation}");
+        }
+        drop((writer, pieces));
+        assert_eq!(budget.used(), 0, "operation {operation}");
     }
 }

@@ -4,7 +4,9 @@
 //! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there. A run never changes.
 
 mod fence;
+mod forward;
 mod frame;
+pub mod pieces;
 pub mod probe;
 pub mod scan;
 pub mod sweep;

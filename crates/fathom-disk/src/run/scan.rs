@@ -3,6 +3,7 @@
 //! Memory: the read buffer, one block of keys, and for compressed runs the decoder's room; all charged. I/O: each byte once,
 //! sequentially, in pieces of the buffer's size.
 
+use super::forward::Forward;
 use super::frame::{self, FRAME_HEADER_BYTES};
 use super::{HEADER_BYTES, Run};
 use crate::budget::{Budget, ChargedVec};
@@ -10,19 +11,13 @@ use crate::codec::{Codec, Decoder};
 use crate::error::DiskError;
 use crate::key;
 use crate::set::KeyStream;
-use crate::storage::AlignedBuffer;
 
 /// Reads a run from its first key to its last, a block at a time.
 #[derive(Debug)]
 pub struct Scan<'a> {
     run: &'a Run,
     decoder: Decoder,
-    buffer: AlignedBuffer,
-    /// Alignment of reads: the device's, or 1 if the buffer is too small for that.
-    alignment: usize,
-    /// Offset in the file of the buffer's first byte, and how much of the buffer is filled.
-    start: u64,
-    filled: usize,
+    bytes: Forward,
     /// Where the next frame begins, and where the frames end.
     offset: u64,
     end: u64,
@@ -34,13 +29,8 @@ pub struct Scan<'a> {
 impl<'a> Scan<'a> {
     /// Starts before the first key. The buffer has `buffer_bytes`, or room for one frame if that is more.
     pub fn new(run: &'a Run, budget: &Budget, buffer_bytes: usize) -> Result<Self, DiskError> {
-        let block = run.file.volume().block_bytes();
-        let least_aligned = (run.frame_bytes_max() + block).next_multiple_of(block);
-        let (alignment, bytes) = if buffer_bytes >= least_aligned {
-            (block, buffer_bytes - buffer_bytes % block)
-        } else {
-            (1, buffer_bytes.max(run.frame_bytes_max()).max(FRAME_HEADER_BYTES))
-        };
+        let frame = run.frame_bytes_max().max(FRAME_HEADER_BYTES);
+        let end = run.footer_offset();
         let words = run.width.words();
         let keys_max = run.keys_per_block.min(usize::try_from(run.count()).unwrap_or(usize::MAX));
         let mut last = ChargedVec::with_capacity(budget, "scan", words)?;
@@ -48,49 +38,24 @@ impl<'a> Scan<'a> {
         Ok(Self {
             run,
             decoder: Decoder::new(budget, "scan", run.width)?,
-            buffer: AlignedBuffer::new(budget, "scan buffer", bytes)?,
-            alignment,
-            start: 0,
-            filled: 0,
+            bytes: Forward::new(&run.file, end, frame, budget, "scan buffer", buffer_bytes)?,
             offset: HEADER_BYTES as u64,
-            end: run.footer_offset(),
+            end,
             keys: ChargedVec::with_capacity(budget, "scan", keys_max * words)?,
             seen: 0,
             last,
         })
     }
 
-    /// Makes sure that `bytes` bytes from `offset` on are in the buffer, keeping what of them is there already.
-    fn fetch(&mut self, bytes: usize) -> Result<(), DiskError> {
-        let held_end = self.start + self.filled as u64;
-        if self.offset >= self.start && self.offset + bytes as u64 <= held_end {
-            return Ok(());
-        }
-        let start = self.offset - self.offset % self.alignment as u64;
-        let kept = if start >= self.start && start < held_end { (held_end - start) as usize } else { 0 };
-        let kept = kept - kept % self.alignment;
-        let from = if kept > 0 { (start - self.start) as usize } else { 0 };
-        self.buffer.copy_within(from..from + kept, 0);
-        let read = self.run.file.read(start + kept as u64, &mut self.buffer[kept..])?;
-        self.start = start;
-        self.filled = kept + read;
-        if self.start + (self.filled as u64) < self.offset + bytes as u64 {
-            return Err(DiskError::corrupt(&self.run.file, self.offset, "the file ends inside a block"));
-        }
-        Ok(())
-    }
-
     /// Decodes the frame at `offset` if it is a block; says whether it is. Moves on in any case.
     fn next_frame(&mut self) -> Result<bool, DiskError> {
         let corrupt = |run: &Run, offset, what| DiskError::corrupt(&run.file, offset, what);
-        self.fetch(FRAME_HEADER_BYTES)?;
-        let length = frame::length(&self.buffer[(self.offset - self.start) as usize..]);
+        let file = &self.run.file;
+        let length = frame::length(self.bytes.fetch(file, self.offset, FRAME_HEADER_BYTES)?);
         if length > self.run.frame_bytes_max() || self.offset + length as u64 > self.end {
             return Err(corrupt(self.run, self.offset, "the length of a block does not fit"));
         }
-        self.fetch(length)?;
-        let from = (self.offset - self.start) as usize;
-        let block = frame::check(&self.run.file, self.offset, &self.buffer[from..from + length])?;
+        let block = frame::check(file, self.offset, self.bytes.fetch(file, self.offset, length)?)?;
         let offset = self.offset;
         self.offset += length as u64;
         if block.level > 0 {

@@ -5,18 +5,18 @@
 //! and waits for all of them at once; a sweep reads ahead in long pieces.
 //!
 //! Memory: the read buffer (none for a run that is kept in memory), a block of keys, a page of fences per level; all taken by [`Sweep::new`]. I/O: each byte at
-//! most once, forward, but for pages of fences whose group is longer than the buffer.
+//! most once, forward, and pages of fences.
 
 use std::sync::RwLockReadGuard;
 
 use super::fence::{FencePage, Place};
+use super::forward::Forward;
 use super::probe::{at_most, below};
 use super::{Run, frame};
 use crate::budget::{Budget, ChargedVec};
 use crate::codec::{Codec, Decoder};
 use crate::error::DiskError;
 use crate::key;
-use crate::storage::AlignedBuffer;
 
 /// A way through a run, beside ascending keys.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Sweep<'a> {
     /// Pages on the way to the block, from the root down.
     levels: Vec<Level>,
     block: ChargedVec<u64>,
-    /// Bytes of a page that the read buffer cannot hold together with its group.
+    /// Bytes of a page that was read apart.
     page: ChargedVec<u8>,
 }
 
@@ -35,16 +35,7 @@ pub struct Sweep<'a> {
 #[derive(Debug)]
 enum Source<'a> {
     Memory(RwLockReadGuard<'a, Option<Box<ChargedVec<u8>>>>),
-    File(Extent),
-}
-
-/// The piece of the file that is in memory.
-#[derive(Debug)]
-struct Extent {
-    buffer: AlignedBuffer,
-    alignment: usize,
-    start: u64,
-    filled: usize,
+    File(Forward),
 }
 
 /// A page, and where in it the sweep is.
@@ -67,7 +58,8 @@ impl<'a> Sweep<'a> {
         let source = if run.is_kept_in_memory() {
             Source::Memory(run.file.kept())
         } else {
-            Source::File(Extent::new(run, budget, buffer_bytes)?)
+            let frame = run.frame_bytes_max();
+            Source::File(Forward::new(&run.file, run.bytes, frame, budget, "sweep buffer", buffer_bytes)?)
         };
         let mut levels = Vec::with_capacity(run.footer.root_level as usize);
         for _ in 0..run.footer.root_level {
@@ -123,13 +115,8 @@ impl<'a> Sweep<'a> {
 
     fn load_page(&mut self, parent: usize, place: Place) -> Result<(), DiskError> {
         let Self { run, decoder, source, levels, page, .. } = self;
-        let (above, below) = levels.split_at_mut(parent + 1);
-        let (above, child) = (&above[parent], &mut below[0]);
-        // What a page lists lies between the page before it and itself: reading on from there serves both.
-        let before = above.entry.checked_sub(1).map(|entry| above.page.places[entry]);
-        let group =
-            before.map_or(place.offset, |before| before.offset.saturating_add(u64::from(before.bytes)));
-        let bytes = source.page(run, group.min(place.offset), place, page)?;
+        let child = &mut levels[parent + 1];
+        let bytes = source.page(run, place, page)?;
         child.page.decode(run, decoder, place.offset, bytes)?;
         (child.entry, child.below) = (0, false);
         Ok(())
@@ -163,72 +150,26 @@ impl Source<'_> {
                         DiskError::corrupt(&run.file, place.offset, "the file ends inside a block")
                     })
             }
-            Source::File(extent) => {
-                extent.fetch(run, place.offset, bytes)?;
-                Ok(&extent.buffer[(place.offset - extent.start) as usize..][..bytes])
-            }
+            Source::File(forward) => forward.fetch(&run.file, place.offset, bytes),
         }
     }
 
-    /// The bytes of a page whose group begins at `group`, read along with it if the buffer holds both.
+    /// The bytes of a page. It lies behind the blocks that it lists, so it is mostly not in the piece that is held: then it is read apart, and the way forward goes on
+    /// where it was.
     fn page<'b>(
         &'b mut self,
         run: &Run,
-        group: u64,
         place: Place,
         apart: &'b mut ChargedVec<u8>,
     ) -> Result<&'b [u8], DiskError> {
-        if let Source::File(extent) = self {
-            let end = place.offset.saturating_add(u64::from(place.bytes));
-            if !extent.holds(place.offset, place.bytes as usize) {
-                if (end - group) as usize + extent.alignment > extent.buffer.len() {
-                    apart.resize(place.bytes as usize, 0)?;
-                    run.file.read_exact(place.offset, apart)?;
-                    return Ok(apart);
-                }
-                extent.fetch(run, group, (end - group) as usize)?;
+        match self {
+            Source::File(forward) if !forward.holds(place.offset, place.bytes as usize) => {
+                apart.resize(place.bytes as usize, 0)?;
+                run.file.read_exact(place.offset, apart)?;
+                Ok(apart)
             }
+            _ => self.frame(run, place),
         }
-        self.frame(run, place)
-    }
-}
-
-impl Extent {
-    fn new(run: &Run, budget: &Budget, buffer_bytes: usize) -> Result<Self, DiskError> {
-        let block = run.file.volume().block_bytes();
-        let least = (run.frame_bytes_max() + 2 * block).next_multiple_of(block);
-        let (alignment, bytes) = if buffer_bytes >= least {
-            (block, buffer_bytes - buffer_bytes % block)
-        } else {
-            (1, buffer_bytes.max(run.frame_bytes_max()))
-        };
-        let size = usize::try_from(run.bytes).unwrap_or(usize::MAX);
-        let bytes = bytes.min(size.next_multiple_of(alignment));
-        Ok(Self {
-            buffer: AlignedBuffer::new(budget, "sweep buffer", bytes)?,
-            alignment,
-            start: 0,
-            filled: 0,
-        })
-    }
-
-    fn holds(&self, offset: u64, bytes: usize) -> bool {
-        let end = offset.checked_add(bytes as u64);
-        offset >= self.start && end.is_some_and(|end| end <= self.start + self.filled as u64)
-    }
-
-    /// Makes sure that the bytes are in the buffer, and what follows them as far as it reaches.
-    fn fetch(&mut self, run: &Run, offset: u64, bytes: usize) -> Result<(), DiskError> {
-        if self.holds(offset, bytes) {
-            return Ok(());
-        }
-        self.start = offset - offset % self.alignment as u64;
-        self.filled = 0;
-        self.filled = run.file.read(self.start, &mut self.buffer)?;
-        if !self.holds(offset, bytes) {
-            return Err(DiskError::corrupt(&run.file, offset, "the file ends inside a block"));
-        }
-        Ok(())
     }
 }
 

@@ -161,12 +161,13 @@ impl Tiers {
         prober.look_up(&self.newest_first(), keys, found)
     }
 
-    /// A way through each run, newest first, within about `within` bytes for buffers.
+    /// A way through each run, newest first, within about `within` bytes for buffers. Larger runs have larger ones, by the root of their size: so there are fewest reads.
     pub fn sweeps(&self, budget: &Budget, within: usize) -> Result<Vec<Sweep<'_>>, DiskError> {
         let runs = self.newest_first();
-        let on_disk = runs.iter().filter(|run| !run.is_kept_in_memory()).count();
-        let share = within / on_disk.max(1);
-        runs.into_iter().map(|run| Sweep::new(run, budget, share)).collect()
+        let weight = |run: &Run| if run.is_kept_in_memory() { 0 } else { run.bytes().isqrt() as usize };
+        let all: usize = runs.iter().map(|run| weight(run)).sum();
+        let share = |run: &Run| within / all.max(1) * weight(run);
+        runs.into_iter().map(|run| Sweep::new(run, budget, share(run))).collect()
     }
 
     fn newest_first(&self) -> Vec<&Run> {

@@ -146,6 +146,10 @@ impl Storage for FileStorage {
         BLOCK_BYTES
     }
 
+    fn delays(&self) -> bool {
+        true
+    }
+
     fn describe(&self) -> String {
         let how = match self.transport {
             Transport::Ring => "O_DIRECT, io_uring",

@@ -13,6 +13,7 @@ use super::{Extent, FileId, Lock, Storage};
 pub struct MemoryStorage {
     files: Arc<Mutex<Files>>,
     block_bytes: usize,
+    delays: bool,
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +34,12 @@ impl MemoryStorage {
     /// An empty storage that asks for blocks of `block_bytes` (a power of two; any alignment works).
     pub fn new(block_bytes: usize) -> Self {
         assert!(block_bytes.is_power_of_two(), "a block size is a power of two");
-        Self { files: Arc::default(), block_bytes }
+        Self { files: Arc::default(), block_bytes, delays: false }
+    }
+
+    /// The same, but it says that it takes its time: operations aside are left to other threads.
+    pub fn slow(block_bytes: usize) -> Self {
+        Self { delays: true, ..Self::new(block_bytes) }
     }
 
     fn files(&self) -> MutexGuard<'_, Files> {
@@ -48,6 +54,10 @@ impl MemoryStorage {
 impl Storage for MemoryStorage {
     fn block_bytes(&self) -> usize {
         self.block_bytes
+    }
+
+    fn delays(&self) -> bool {
+        self.delays
     }
 
     fn describe(&self) -> String {

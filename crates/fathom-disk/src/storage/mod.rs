@@ -8,6 +8,7 @@
 //! that exists; what was not synced may be lost at a crash, in any part and order, and so may directory entries,
 //! renames and removals until [`Volume::sync_directory`].
 
+pub mod aside;
 pub mod counters;
 pub mod direct;
 pub mod faulty;
@@ -18,9 +19,10 @@ pub mod spread;
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
+pub use aside::Pending;
 pub use counters::{Access, FileKind, IoCount, IoCounts, Phase};
 pub use direct::aligned::AlignedBuffer;
 pub use faulty::{Fault, FaultyStorage};
@@ -57,6 +59,10 @@ pub trait Lock: Send + Sync + fmt::Debug {}
 pub trait Storage: Send + Sync + fmt::Debug {
     /// The alignment of offsets, lengths and buffers that takes the fast way; a power of two.
     fn block_bytes(&self) -> usize;
+    /// Whether it takes its time, so that callers should go on meanwhile ([`mod@aside`]).
+    fn delays(&self) -> bool {
+        false
+    }
     /// How the bytes travel, for reports: "file, O_DIRECT, io_uring".
     fn describe(&self) -> String;
     /// Creates an empty file for reading and writing; `AlreadyExists` if the name is taken.
@@ -139,6 +145,8 @@ pub struct ReadRequest<'a> {
 struct Shared {
     storage: Box<dyn Storage>,
     counters: Counters,
+    /// Does operations aside, once there was one.
+    crew: OnceLock<aside::Crew>,
 }
 
 impl StorageError {
@@ -157,7 +165,8 @@ impl StorageError {
 impl Volume {
     /// A volume on `storage`, with counters at zero.
     pub fn new(storage: impl Storage + 'static) -> Self {
-        Self { shared: Arc::new(Shared { storage: Box::new(storage), counters: Counters::default() }) }
+        let (storage, counters) = (Box::new(storage), Counters::default());
+        Self { shared: Arc::new(Shared { storage, counters, crew: OnceLock::new() }) }
     }
 
     /// A volume in memory with the given block size.
@@ -168,6 +177,11 @@ impl Volume {
     /// The alignment that takes the fast way.
     pub fn block_bytes(&self) -> usize {
         self.shared.storage.block_bytes()
+    }
+
+    /// Whether the device takes its time, so that callers should go on meanwhile.
+    pub fn delays(&self) -> bool {
+        self.shared.storage.delays()
     }
 
     /// How the bytes travel.

@@ -58,6 +58,10 @@ impl Storage for SpreadStorage {
         self.parts.iter().map(|part| part.storage.block_bytes()).max().unwrap_or(1)
     }
 
+    fn delays(&self) -> bool {
+        self.parts.iter().any(|part| part.storage.delays())
+    }
+
     fn describe(&self) -> String {
         let each: Vec<String> = self.parts.iter().map(|part| part.storage.describe()).collect();
         each.join(" and ")

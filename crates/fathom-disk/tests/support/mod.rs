@@ -11,6 +11,7 @@ pub fn volumes(directory: &std::path::Path) -> Vec<(String, Volume)> {
     let mut volumes = vec![
         ("memory 64".to_owned(), Volume::new(MemoryStorage::new(64))),
         ("memory 4096".to_owned(), Volume::new(MemoryStorage::new(4096))),
+        ("slow memory 64".to_owned(), Volume::new(MemoryStorage::slow(64))),
         ("faulty without faults".to_owned(), Volume::new(FaultyStorage::new(64, 1))),
         (
             "spread over two".to_owned(),

@@ -1,14 +1,14 @@
 //! Where do candidates wait until their layer is closed?
 //!
-//! A thread has a buffer per shard. A full one is sorted and freed of equal keys; if that does not make much room, it goes to disk as a run. When the
+//! A thread has a buffer per shard. A full one is sorted and freed of equal keys; if that does not make much room, it goes to disk as a sorted piece. When the
 //! layer is closed, all that was collected for a shard is one ascending stream.
 
 use fathom_disk::budget::{Charge, ChargedVec};
 use fathom_disk::error::DiskError;
 use fathom_disk::hash::{for_caches, hash_leading_half};
-use fathom_disk::run::{RunConfig, RunWriter, Scan};
+use fathom_disk::run::pieces::{PieceFormat, PieceScan, PieceWriter, Pieces};
 use fathom_disk::set::sorter::CANDIDATES;
-use fathom_disk::set::{KeyStream, Merge, SliceStream, Tiers, sort_unique};
+use fathom_disk::set::{KeyStream, Merge, SliceStream, sort_unique};
 use fathom_disk::window::Window;
 use fathom_model::record::Records;
 
@@ -22,9 +22,7 @@ pub struct Candidates {
     latest: Latest,
     /// Which of a piece were not in the window.
     missed: Vec<u32>,
-    config: RunConfig,
-    spill_bytes: usize,
-    runs_max: usize,
+    spill: Spill,
     _charge: Charge,
 }
 
@@ -32,25 +30,34 @@ pub struct Candidates {
 #[derive(Debug)]
 pub(super) struct Collected {
     keys: ChargedVec<u64>,
-    /// Runs of sorted keys; the same key may be in several.
-    runs: Tiers,
-    /// Bytes that were written for them.
-    pub(super) spilled: u64,
+    /// Sorted keys on disk; the same key may be in several pieces.
+    pieces: Pieces,
+}
+
+/// How a thread writes what does not fit.
+#[derive(Debug)]
+struct Spill {
+    /// There while a layer is expanded, once something was written.
+    writer: Option<PieceWriter>,
+    format: PieceFormat,
+    bytes: usize,
+    pieces_max: usize,
 }
 
 /// Candidates that are shown to the window at one time.
 const PIECE_KEYS: usize = 256;
-/// Runs of one size that are merged into one, at most: a layer of any size leaves a few dozen.
-const SPILL_FAN: usize = 16;
 
 impl Candidates {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Candidates, DiskError> {
         let words = place.width.words();
         let buffer =
             || ChargedVec::with_capacity(&place.budget, "candidates", shares.candidate_keys.max(1) * words);
-        let fan = (shares.candidate_runs_max / 2).clamp(2, SPILL_FAN);
+        let format = PieceFormat::within(place.width, shares.spill_bytes);
         let shards = (0..shares.shards)
-            .map(|_| Ok(Collected { keys: buffer()?, runs: Tiers::new(fan), spilled: 0 }))
+            .map(|_| {
+                let pieces = Pieces::new(&place.volume, &place.budget, format)?;
+                Ok(Collected { keys: buffer()?, pieces })
+            })
             .collect::<Result<_, DiskError>>()?;
         let piece = PIECE_KEYS.min(shares.candidate_keys.max(1));
         Ok(Candidates {
@@ -58,13 +65,12 @@ impl Candidates {
             latest: Latest::new(place, piece)?,
             _charge: place.budget.charge("candidates", piece * 4)?,
             missed: Vec::with_capacity(piece),
-            config: RunConfig {
-                kind: CANDIDATES,
-                codecs: &[],
-                ..RunConfig::within(place.width, place.tag, shares.spill_bytes)
+            spill: Spill {
+                writer: None,
+                format,
+                bytes: shares.spill_bytes,
+                pieces_max: shares.candidate_pieces_max,
             },
-            spill_bytes: shares.spill_bytes,
-            runs_max: shares.candidate_runs_max,
         })
     }
 
@@ -100,8 +106,7 @@ impl Candidates {
                 let shard = shard_of(key, place.width.bits(), self.shards.len());
                 let collected = &mut self.shards[shard];
                 if collected.keys.len() == collected.keys.capacity() {
-                    let _turn = place.turn_to_write();
-                    collected.make_room(place, &self.config, self.spill_bytes, self.runs_max)?;
+                    collected.make_room(place, &mut self.spill)?;
                 }
                 collected.keys.extend(key)?;
             }
@@ -112,6 +117,11 @@ impl Candidates {
     /// Bytes of the keys that were collected, repeats counted.
     pub(super) fn bytes(&self, words: usize) -> u64 {
         self.shards.iter().map(|collected| collected.count(words) * words as u64 * 8).sum()
+    }
+
+    /// Waits until all that goes to disk is there, and gives the writer's memory back.
+    pub(super) fn settle(&mut self) -> Result<(), DiskError> {
+        self.spill.settle()
     }
 
     /// What was collected, shard by shard.
@@ -191,32 +201,47 @@ fn latest_place(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize
 }
 
+impl Spill {
+    fn settle(&mut self) -> Result<(), DiskError> {
+        self.writer.take().map_or(Ok(()), |mut writer| writer.settle())
+    }
+}
+
 impl Collected {
     /// How many keys it holds; none if some went to disk.
     pub(super) fn in_memory(&self, words: usize) -> Option<usize> {
-        self.runs.runs().next().is_none().then_some(self.keys.len() / words)
+        self.pieces.is_empty().then_some(self.keys.len() / words)
     }
 
     /// How many keys it holds, repeats counted.
     pub(super) fn count(&self, words: usize) -> u64 {
-        self.runs.count() + (self.keys.len() / words) as u64
+        self.pieces.count() + (self.keys.len() / words) as u64
     }
 
-    fn make_room(
-        &mut self,
-        place: &Place,
-        config: &RunConfig,
-        bytes: usize,
-        runs_max: usize,
-    ) -> Result<(), DiskError> {
+    /// Bytes that were written.
+    pub(super) fn spilled(&self) -> u64 {
+        self.pieces.bytes()
+    }
+
+    fn make_room(&mut self, place: &Place, spill: &mut Spill) -> Result<(), DiskError> {
         self.sort(place)?;
         let (used, room) = (self.keys.len(), self.keys.capacity());
-        if used > room / 4 * 3 || used == room {
-            self.spill(place, config)?;
-            while let Some(level) = self.runs.due() {
-                self.merge(place, config, level, bytes)?;
-            }
-            self.merge_down(place, config, bytes, runs_max)?;
+        if used <= room / 4 * 3 && used < room {
+            return Ok(());
+        }
+        let turn = place.turn_to_write();
+        let writer = match &mut spill.writer {
+            Some(writer) => writer,
+            none => none.insert(PieceWriter::new(&place.budget, spill.format, spill.bytes)?),
+        };
+        let mut keys = SliceStream::new(place.width.words(), &self.keys);
+        self.pieces.add(writer, &mut keys, CANDIDATES, || place.fresh_name("candidates"))?;
+        self.keys.clear();
+        while self.pieces.len() > spill.pieces_max {
+            self.pieces.merge_half(writer, &place.budget, spill.bytes)?;
+        }
+        if turn.is_some() {
+            spill.settle()?;
         }
         Ok(())
     }
@@ -227,52 +252,10 @@ impl Collected {
         Ok(())
     }
 
-    /// Writes the sorted keys as a run.
-    fn spill(&mut self, place: &Place, config: &RunConfig) -> Result<(), DiskError> {
-        let name = place.fresh_name("candidates");
-        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, config)?;
-        writer.push(&self.keys)?;
-        self.spilled += writer.finish(false)?.bytes;
-        self.runs.insert(0, place.open_run(&name)?);
-        self.keys.clear();
-        Ok(())
-    }
-
-    /// Merges until there are no more runs than can be read at once.
-    fn merge_down(
-        &mut self,
-        place: &Place,
-        config: &RunConfig,
-        bytes: usize,
-        runs_max: usize,
-    ) -> Result<(), DiskError> {
-        while self.runs.runs().count() > runs_max {
-            let name = place.fresh_name("candidates");
-            self.runs.merge_smallest(&place.volume, &place.budget, &name, config, bytes, false)?;
-            self.runs.retired().iter().try_for_each(|name| place.volume.remove(name))?;
-        }
-        Ok(())
-    }
-
-    fn merge(
-        &mut self,
-        place: &Place,
-        config: &RunConfig,
-        level: usize,
-        bytes: usize,
-    ) -> Result<(), DiskError> {
-        let name = place.fresh_name("candidates");
-        self.runs.merge_level(&place.volume, &place.budget, level, &name, config, bytes, false)?;
-        Ok(self.runs.retired().iter().try_for_each(|name| place.volume.remove(name))?)
-    }
-
     /// Forgets everything; the room stays.
-    fn clear(&mut self, place: &Place) -> Result<(), DiskError> {
+    fn clear(&mut self) -> Result<(), DiskError> {
         self.keys.clear();
-        self.spilled = 0;
-        let fan = self.runs.fan();
-        let runs = std::mem::replace(&mut self.runs, Tiers::new(fan));
-        runs.runs().try_for_each(|(_, run)| Ok(place.volume.remove(run.name())?))
+        self.pieces.clear()
     }
 }
 
@@ -290,49 +273,50 @@ pub(super) fn with_stream<T>(
     }
     let buffers: Vec<&[u64]> =
         collected.iter().map(|part| &*part.keys).filter(|keys| !keys.is_empty()).collect();
-    let runs: Vec<_> = collected.iter().flat_map(|part| part.runs.runs().map(|(_, run)| run)).collect();
-    let outcome = if runs.is_empty() && buffers.len() < 2 {
+    let pieces: usize = collected.iter().map(|part| part.pieces.len()).sum();
+    let outcome = if pieces == 0 && buffers.len() < 2 {
         work(&mut SliceStream::new(words, buffers.first().copied().unwrap_or(&[])))?
     } else {
-        let share = bytes / (runs.len() + 1);
+        let share = bytes / (pieces + 1);
         let memory = buffers.iter().map(|keys| Source::Memory(SliceStream::new(words, keys)));
-        let sources = runs
+        let sources = collected
             .iter()
-            .map(|run| Ok(Source::Run(Box::new(Scan::new(run, &place.budget, share)?))))
+            .flat_map(|part| part.pieces.scans(&place.budget, share))
+            .map(|scan| Ok(Source::Piece(Box::new(scan?))))
             .chain(memory.map(Ok))
             .collect::<Result<Vec<_>, DiskError>>()?;
         let chunk = (share / (words * 8)).clamp(1, 4096);
         work(&mut Merge::new(&place.budget, words, sources, chunk)?)?
     };
-    collected.iter_mut().try_for_each(|part| part.clear(place))?;
+    collected.iter_mut().try_for_each(|part| part.clear())?;
     Ok(outcome)
 }
 
 /// A stream of candidates, from memory or from disk.
 enum Source<'a> {
     Memory(SliceStream<'a>),
-    Run(Box<Scan<'a>>),
+    Piece(Box<PieceScan<'a>>),
 }
 
 impl KeyStream for Source<'_> {
     fn words(&self) -> usize {
         match self {
             Source::Memory(stream) => stream.words(),
-            Source::Run(stream) => stream.words(),
+            Source::Piece(stream) => stream.words(),
         }
     }
 
     fn advance(&mut self) -> Result<bool, DiskError> {
         match self {
             Source::Memory(stream) => stream.advance(),
-            Source::Run(stream) => stream.advance(),
+            Source::Piece(stream) => stream.advance(),
         }
     }
 
     fn keys(&self) -> &[u64] {
         match self {
             Source::Memory(stream) => stream.keys(),
-            Source::Run(stream) => stream.keys(),
+            Source::Piece(stream) => stream.keys(),
         }
     }
 }

@@ -372,12 +372,13 @@ impl LayerPolicy for Tier {
     }
 
     fn close_layer(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
+        workers.iter_mut().try_for_each(|worker| worker.settle())?;
         let mut tools = std::mem::take(&mut self.tools);
         while tools.len() < self.shares.closers {
             tools.push(Tools::new(&self.place, &self.shares)?);
         }
         let spilled: u64 =
-            workers.iter_mut().flat_map(|worker| worker.shards()).map(|part| part.spilled).sum();
+            workers.iter_mut().flat_map(|worker| worker.shards()).map(|part| part.spilled()).sum();
         let collected: u64 = workers.iter_mut().map(|worker| worker.bytes(self.place.width.words())).sum();
         let small = workers.iter_mut().flat_map(|worker| worker.shards()).all(|part| self.is_small(&[part]));
         let states = if small || tools.len() == 1 {

@@ -63,13 +63,17 @@ pub struct Shares {
     pub fan: usize,
     /// Runs of a shard at most.
     pub runs_max: usize,
-    /// Runs of candidates of a thread and a shard that are read at once.
-    pub candidate_runs_max: usize,
+    /// Pieces of candidates of a thread and a shard that are read at once.
+    pub candidate_pieces_max: usize,
 }
 
 /// Budgets below this are for tests and the curious.
 pub const TINY_BYTES: usize = 256 << 10;
 
+/// What goes through runs on disk should have, for reads of a few dozen kilobytes.
+const SWEEP_BYTES: usize = 192 << 10;
+/// Budgets below this give part of what runs have in memory to what reads the others.
+const SMALL_BYTES: usize = 12 << 20;
 /// What writes candidates should have, for writes of a few dozen kilobytes.
 const SPILL_BYTES: usize = 128 << 10;
 /// Runs of a shard that are gone through from disk, at most: each needs a buffer and a block.
@@ -124,6 +128,8 @@ impl Shares {
         let close_bytes = choose(130, 400) / closers;
         // A writer with blocks worth the name, where it costs little of the budget.
         let live_bytes = RunConfig::live_bytes(width).min(bytes / 24);
+        let sweep_bytes =
+            if wide { close_bytes / 4 } else { (close_bytes / 3).max(SWEEP_BYTES.min(bytes / 24)) };
         let write_bytes = (close_bytes / if wide { 5 } else { 6 }).max(live_bytes);
         Shares {
             shards,
@@ -131,16 +137,16 @@ impl Shares {
             filter_bytes: choose(400, 0) / shards,
             window_keys: part(130) / (width.words() * 8),
             table_bytes: choose(50, 10) / shards,
-            candidate_keys: (choose(80, 330) / (threads * shards) / sorted_key_bytes(width)).max(16),
+            candidate_keys: (choose(80, 310) / (threads * shards) / sorted_key_bytes(width)).max(16),
             spill_bytes: (part(20) / threads).max(SPILL_BYTES.min(bytes / 48)),
             close_bytes,
             probe_bytes: close_bytes / if wide { 16 } else { 4 },
             piece_bytes: close_bytes / if wide { 16 } else { 4 },
             scan_bytes: close_bytes / if wide { 4 } else { 6 },
-            sweep_bytes: close_bytes / if wide { 4 } else { 3 },
+            sweep_bytes,
             write_bytes,
             block_keys: close_bytes / if wide { 64 } else { 36 } / (width.words() * 8),
-            run_bytes: choose(540, 0) / shards,
+            run_bytes: choose(if bytes < SMALL_BYTES { 460 } else { 540 }, 50) / shards,
             reserve_bytes: (part(40) / closers).max(write_bytes),
             dense_ratio: DENSE_RATIO,
             fence_bytes: part(20) / shards,
@@ -148,7 +154,7 @@ impl Shares {
             log_block_keys: 256,
             fan: 4,
             runs_max: if wide { WIDE_RUNS_MAX } else { 64 },
-            candidate_runs_max: (close_bytes / threads / (16 << 10)).clamp(8, 64),
+            candidate_pieces_max: (close_bytes / threads / (16 << 10)).clamp(8, 64),
         }
     }
 
@@ -176,7 +182,7 @@ impl Shares {
             log_block_keys: (bytes / 32 / (width.words() * 8)).clamp(1, 64),
             fan: 2,
             runs_max: (bytes / 2048).max(2),
-            candidate_runs_max: 1,
+            candidate_pieces_max: 1,
         }
     }
 }
