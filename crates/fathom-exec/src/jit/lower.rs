@@ -41,13 +41,16 @@ struct PartCall {
     committed: Option<Value>,
 }
 
+/// The functions of the lists of a split part, by location.
+type Lists = Vec<(u32, Vec<FuncId>)>;
+
 impl Compiler<'_> {
     /// Compiles `expand(context, sources) -> finished` of an asynchronous program.
     pub(super) fn expand(&mut self, plan: &Plan) -> Result<FuncId, Unsupported> {
         let functions = if plan.inline {
             Vec::new()
         } else {
-            plan.parts.iter().map(|part| self.part(part)).collect::<Result<Vec<_>, _>>()?
+            plan.functions.iter().map(|parts| self.parts(parts)).collect::<Result<Vec<_>, _>>()?
         };
         let pointer = types::I64;
         let mut signature = self.module.make_signature();
@@ -59,7 +62,7 @@ impl Compiler<'_> {
             let committed = emitter.any_committed();
             let call = PartCall { full: batch.full, committed };
             if plan.inline {
-                plan.parts.iter().for_each(|part| emitter.part(part, &call));
+                plan.functions.iter().flatten().for_each(|part| emitter.part(part, &call));
             } else {
                 for function in &functions {
                     emitter.call_part(module, *function, &call);
@@ -79,28 +82,31 @@ impl Compiler<'_> {
         })
     }
 
-    /// Compiles a part into a function, with functions for its lists first if it is split.
-    fn part(&mut self, part: &Part) -> Result<FuncId, Unsupported> {
-        let mut lists: Vec<(u32, Vec<FuncId>)> = Vec::new();
-        if part.split {
-            for (location, actions) in &part.locations {
-                let mut functions = Vec::new();
-                for list in actions {
-                    functions.push(self.list(part, *location, list)?);
-                }
-                lists.push((*location, functions));
-            }
-        }
+    /// Compiles parts into one function, with functions for the lists of those that are split first.
+    fn parts(&mut self, parts: &[Part]) -> Result<FuncId, Unsupported> {
+        let lists: Vec<Lists> = parts.iter().map(|part| self.lists(part)).collect::<Result<_, _>>()?;
         let signature = self.part_signature();
         self.define("part", signature, |emitter, parameters, module| {
             let call = emitter.enter_part(parameters);
-            if part.split {
-                emitter.split_part(module, part, &lists, &call);
-            } else {
-                emitter.part(part, &call);
+            for (part, lists) in parts.iter().zip(&lists) {
+                if part.split {
+                    emitter.split_part(module, part, lists, &call);
+                } else {
+                    emitter.part(part, &call);
+                }
             }
             emitter.leave_part(&call);
         })
+    }
+
+    /// Compiles the lists of a part that is split.
+    fn lists(&mut self, part: &Part) -> Result<Lists, Unsupported> {
+        let mut lists = Lists::new();
+        for (location, actions) in part.locations.iter().filter(|_| part.split) {
+            let functions = actions.iter().map(|list| self.list(part, *location, list));
+            lists.push((*location, functions.collect::<Result<_, _>>()?));
+        }
+        Ok(lists)
     }
 
     /// Compiles some actions of one location into a function.
@@ -267,13 +273,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Compiles a part whose lists are functions.
-    fn split_part(
-        &mut self,
-        module: &mut JITModule,
-        part: &Part,
-        functions: &[(u32, Vec<FuncId>)],
-        call: &PartCall,
-    ) {
+    fn split_part(&mut self, module: &mut JITModule, part: &Part, functions: &Lists, call: &PartCall) {
         self.locations(part, call, |emitter, location, _| {
             let here = functions.iter().filter(|(at, _)| *at == location);
             for function in here.flat_map(|(_, functions)| functions) {

@@ -1,8 +1,8 @@
 //! Which actions are compiled into which function?
 //!
 //! Small programs are one function: nothing is passed around, and the dispatch of one process falls into the next. The
-//! time to compile a function grows faster than its size, so in large programs every process, and in large processes every location and every so
-//! many actions, get functions of their own.
+//! time to compile a function grows faster than its size, so large programs are cut: into functions of as many neighbouring processes as one can hold, and in large
+//! processes every location and every so many actions get functions of their own. A call costs some ten cycles for every source, whether the process has anything to do or not.
 
 use std::sync::Arc;
 
@@ -21,8 +21,9 @@ const LOOPLESS_WEIGHT_MAX: usize = 40_000;
 
 /// What is done for each source, in order.
 pub(super) struct Plan {
-    pub(super) parts: Vec<Part>,
-    /// Whether all parts go into one function.
+    /// The parts that share a function, function after function.
+    pub(super) functions: Vec<Vec<Part>>,
+    /// Whether all parts go into the function that expands.
     pub(super) inline: bool,
     /// Whether to spend time on better code.
     pub(super) optimise: bool,
@@ -38,6 +39,7 @@ pub(super) struct Part {
     pub(super) locations: Vec<(u32, Vec<Vec<u32>>)>,
     /// Whether each list gets a function of its own.
     pub(super) split: bool,
+    weight: usize,
 }
 
 impl Plan {
@@ -77,7 +79,12 @@ impl Plan {
         parts.push(Part::new(None, std::iter::once((0, free)), &weights));
         parts.retain(|part| !part.locations.is_empty());
         let total: usize = weights.iter().sum();
-        Plan { parts, inline: total <= FUNCTION_WEIGHT_MAX, optimise: total <= OPTIMISED_WEIGHT_MAX, loops }
+        Plan {
+            functions: shared(parts),
+            inline: total <= FUNCTION_WEIGHT_MAX,
+            optimise: total <= OPTIMISED_WEIGHT_MAX,
+            loops,
+        }
     }
 }
 
@@ -93,8 +100,25 @@ impl Part {
             .collect();
         let all = locations.iter().flat_map(|(_, lists)| lists.iter().flatten());
         let weight: usize = all.map(|action| weights[*action as usize]).sum();
-        Part { process, locations, split: weight > FUNCTION_WEIGHT_MAX }
+        Part { process, locations, split: weight > FUNCTION_WEIGHT_MAX, weight }
     }
+}
+
+/// Puts neighbouring parts together as long as a function can hold them.
+fn shared(parts: Vec<Part>) -> Vec<Vec<Part>> {
+    let mut functions: Vec<Vec<Part>> = Vec::new();
+    let mut sum = 0;
+    for part in parts {
+        sum += part.weight;
+        match functions.last_mut() {
+            Some(function) if sum <= FUNCTION_WEIGHT_MAX => function.push(part),
+            _ => {
+                sum = part.weight;
+                functions.push(vec![part]);
+            }
+        }
+    }
+    functions
 }
 
 /// Cuts actions into lists of bounded weight.

@@ -141,6 +141,12 @@ impl Emitter<'_, '_> {
     /// Brings the words that an expression reads by their changed contents up to date, so that reading them changes nothing.
     pub(super) fn settle(&mut self, expression: &Expression) {
         let element = match &expression.kind {
+            // At a place known when compiling it is what was last written, or as in the source, unless a write went to a computed index.
+            ExpressionKind::Element(variable, _)
+                if !self.view.scattered.contains(variable) && self.place_of(expression).is_some() =>
+            {
+                None
+            }
             ExpressionKind::Element(variable, _) => Some(*variable),
             ExpressionKind::IsUndefined(place) if place.index.is_some() => Some(place.variable),
             _ => None,
