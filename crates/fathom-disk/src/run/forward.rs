@@ -1,11 +1,11 @@
 //! How are the bytes of a file read forward, the next piece while this one is used?
 //!
-//! A [`Forward`] holds a piece of a file. On a device that takes its time, and with memory for two pieces, the next one is read aside meanwhile; what a frame
-//! has at the end of one piece is put before the next, so no byte is read twice.
+//! A [`Forward`] holds a piece of a file. On a device that takes its time, and with memory for two pieces, the next one is read aside meanwhile; a frame that lies across
+//! two pieces is put together in a place of its own, so no byte is read twice.
 //!
 //! Memory: what it is given, or room for one frame if that is more. I/O: each byte once, forward, but for what a caller goes back or far ahead for.
 
-use crate::budget::Budget;
+use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::storage::{AlignedBuffer, File, Pending};
 
@@ -13,13 +13,14 @@ use crate::storage::{AlignedBuffer, File, Pending};
 #[derive(Debug)]
 pub(super) struct Forward {
     current: AlignedBuffer,
-    /// Offset in the file of the first byte held, and where in the buffer it is.
+    /// Offset in the file of its first byte, and how many it has.
     start: u64,
-    head: usize,
     filled: usize,
     next: Next,
-    /// Room before each piece for the end of the one before; 0 without a second buffer.
-    headroom: usize,
+    /// What lies across the end of the piece before the current one, a frame's length, and where it begins.
+    across: ChargedVec<u8>,
+    across_start: u64,
+    frame_bytes_max: usize,
     /// Alignment of reads: the device's, or 1 if the buffer is too small for that.
     alignment: usize,
     /// Where the bytes end that are wanted.
@@ -46,26 +47,27 @@ impl Forward {
         bytes: usize,
     ) -> Result<Forward, DiskError> {
         let block = file.volume().block_bytes();
-        let headroom = frame_bytes_max.next_multiple_of(block);
-        let half = bytes / 2 - (bytes / 2) % block;
+        let half = bytes.saturating_sub(frame_bytes_max) / 2;
+        let half = half - half % block;
         let whole = usize::try_from(end).unwrap_or(usize::MAX).next_multiple_of(block);
         let buffer = |bytes| AlignedBuffer::new(budget, owner, bytes);
-        let forward = |current, next, headroom, alignment| Forward {
-            current,
-            start: 0,
-            head: headroom,
-            filled: 0,
-            next,
-            headroom,
-            alignment,
-            end,
-        };
-        if file.volume().delays()
-            && !file.is_kept_in_memory()
-            && half >= 2 * headroom + block
-            && whole > half - headroom
-        {
-            return Ok(forward(buffer(half)?, Next::Idle(buffer(half)?), headroom, block));
+        let mut across = ChargedVec::with_capacity(budget, owner, 0)?;
+        let ahead = file.volume().delays() && !file.is_kept_in_memory();
+        if ahead && half >= frame_bytes_max.max(block) + block && whole > half {
+            across.reserve(frame_bytes_max)?;
+            let (current, next) = (buffer(half)?, Next::Idle(buffer(half)?));
+            let (start, filled, across_start, alignment) = (0, 0, 0, block);
+            return Ok(Forward {
+                current,
+                start,
+                filled,
+                next,
+                across,
+                across_start,
+                frame_bytes_max,
+                alignment,
+                end,
+            });
         }
         let least = (frame_bytes_max + 2 * block).next_multiple_of(block).min(whole);
         let (alignment, bytes) = if bytes >= least {
@@ -73,13 +75,27 @@ impl Forward {
         } else {
             (1, bytes.max(frame_bytes_max))
         };
-        Ok(forward(buffer(bytes)?, Next::None, 0, alignment))
+        let (current, next) = (buffer(bytes)?, Next::None);
+        let (start, filled, across_start) = (0, 0, 0);
+        Ok(Forward { current, start, filled, next, across, across_start, frame_bytes_max, alignment, end })
     }
 
     /// Whether these bytes are held.
     pub(super) fn holds(&self, offset: u64, bytes: usize) -> bool {
-        let end = offset.checked_add(bytes as u64);
-        offset >= self.start && end.is_some_and(|end| end <= self.start + self.filled as u64)
+        self.held(offset, bytes).is_some()
+    }
+
+    fn held(&self, offset: u64, bytes: usize) -> Option<&[u8]> {
+        let within = |start: u64, held: &[u8]| {
+            let from = usize::try_from(offset.checked_sub(start)?).ok()?;
+            let to = from.checked_add(bytes)?;
+            (to <= held.len()).then_some(from..to)
+        };
+        let current = &self.current[..self.filled];
+        match within(self.start, current) {
+            Some(part) => Some(&current[part]),
+            None => within(self.across_start, &self.across).map(|part| &self.across[part]),
+        }
     }
 
     /// These bytes, a frame or less; with what follows them as far as memory reaches.
@@ -93,12 +109,9 @@ impl Forward {
             if in_order {
                 self.begin_next(file);
             }
-            if !self.holds(offset, bytes) {
-                return Err(DiskError::corrupt(file, offset, "the file ends inside a block"));
-            }
         }
-        let from = self.head + (offset - self.start) as usize;
-        Ok(&self.current[from..from + bytes])
+        self.held(offset, bytes)
+            .ok_or_else(|| DiskError::corrupt(file, offset, "the file ends inside a block"))
     }
 
     /// Makes the piece that is being read the current one, if it has what is sought, or the rest of it; says whether it did.
@@ -106,23 +119,25 @@ impl Forward {
         let Next::Reading(start, pending) = std::mem::replace(&mut self.next, Next::None) else {
             return Ok(false);
         };
-        let (mut buffer, outcome) = pending.wait();
+        let (buffer, outcome) = pending.wait();
         let read = outcome?;
-        let tail = start.saturating_sub(offset.max(self.start)) as usize;
         let held_end = self.start + self.filled as u64;
-        let suits = offset >= self.start
-            && start == held_end
-            && tail <= self.headroom
-            && offset + bytes as u64 <= start + read as u64;
+        let suits = offset >= self.start && start == held_end && offset + bytes as u64 <= start + read as u64;
         if !suits {
             self.next = Next::Idle(buffer);
             return Ok(false);
         }
-        let from = self.head + self.filled - tail;
-        buffer[self.headroom - tail..self.headroom].copy_from_slice(&self.current[from..from + tail]);
+        self.across.clear();
+        if offset < start {
+            let tail = &self.current[(offset - self.start) as usize..self.filled];
+            let head = &buffer[..read.min(self.frame_bytes_max.saturating_sub(tail.len()))];
+            self.across.extend(tail)?;
+            self.across.extend(head)?;
+            self.across_start = offset;
+        }
         let before = std::mem::replace(&mut self.current, buffer);
         self.next = Next::Idle(before);
-        (self.start, self.head, self.filled) = (start - tail as u64, self.headroom - tail, tail + read);
+        (self.start, self.filled) = (start, read);
         Ok(true)
     }
 
@@ -130,7 +145,7 @@ impl Forward {
     fn read_from(&mut self, file: &File, offset: u64) -> Result<(), DiskError> {
         let start = offset - offset % self.alignment as u64;
         let held_end = self.start + self.filled as u64;
-        let kept = if start >= self.start && start < held_end && self.headroom == 0 {
+        let kept = if start >= self.start && start < held_end {
             let kept = (held_end - start) as usize;
             kept - kept % self.alignment
         } else {
@@ -140,8 +155,9 @@ impl Forward {
             let from = (start - self.start) as usize;
             self.current.copy_within(from..from + kept, 0);
         }
-        (self.start, self.head, self.filled) = (start, self.headroom, 0);
-        let read = file.read(start + kept as u64, &mut self.current[self.headroom + kept..])?;
+        (self.start, self.filled) = (start, 0);
+        self.across.clear();
+        let read = file.read(start + kept as u64, &mut self.current[kept..])?;
         self.filled = kept + read;
         Ok(())
     }
@@ -154,7 +170,7 @@ impl Forward {
         }
         match std::mem::replace(&mut self.next, Next::None) {
             Next::Idle(buffer) => {
-                self.next = Next::Reading(start, file.read_aside(start, buffer, self.headroom));
+                self.next = Next::Reading(start, file.read_aside(start, buffer));
             }
             other => self.next = other,
         }

@@ -35,7 +35,7 @@ pub struct Sweep<'a> {
 #[derive(Debug)]
 enum Source<'a> {
     Memory(RwLockReadGuard<'a, Option<Box<ChargedVec<u8>>>>),
-    File(Forward),
+    File(Box<Forward>),
 }
 
 /// A page, and where in it the sweep is.
@@ -59,7 +59,8 @@ impl<'a> Sweep<'a> {
             Source::Memory(run.file.kept())
         } else {
             let frame = run.frame_bytes_max();
-            Source::File(Forward::new(&run.file, run.bytes, frame, budget, "sweep buffer", buffer_bytes)?)
+            let forward = Forward::new(&run.file, run.bytes, frame, budget, "sweep buffer", buffer_bytes)?;
+            Source::File(Box::new(forward))
         };
         let mut levels = Vec::with_capacity(run.footer.root_level as usize);
         for _ in 0..run.footer.root_level {

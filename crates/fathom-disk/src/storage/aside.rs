@@ -39,8 +39,7 @@ struct Operation {
     file: FileId,
     direction: Direction,
     offset: u64,
-    /// The part of the buffer that it is about.
-    from: usize,
+    /// How much of the buffer it is about.
     length: usize,
     state: Mutex<State>,
     done: Condvar,
@@ -58,17 +57,17 @@ enum State {
 const CREW_THREADS: usize = 4;
 
 impl File {
-    /// Begins to read into `buffer` from byte `from` of it on, to its end.
-    pub fn read_aside(&self, offset: u64, buffer: AlignedBuffer, from: usize) -> Pending {
-        let length = buffer.len() - from;
+    /// Begins to fill `buffer`.
+    pub fn read_aside(&self, offset: u64, buffer: AlignedBuffer) -> Pending {
+        let length = buffer.len();
         let access = access_class(&self.read_end, offset, length as u64);
-        self.aside(Direction::Read, offset, buffer, (from, length), access)
+        self.aside(Direction::Read, offset, buffer, length, access)
     }
 
     /// Begins to write the first `length` bytes of `buffer`.
     pub fn write_aside(&self, offset: u64, buffer: AlignedBuffer, length: usize) -> Pending {
         let access = access_class(&self.write_end, offset, length as u64);
-        self.aside(Direction::Write, offset, buffer, (0, length), access)
+        self.aside(Direction::Write, offset, buffer, length, access)
     }
 
     fn aside(
@@ -76,7 +75,7 @@ impl File {
         direction: Direction,
         offset: u64,
         buffer: AlignedBuffer,
-        (from, length): (usize, usize),
+        length: usize,
         access: Access,
     ) -> Pending {
         let shared = &self.volume.shared;
@@ -85,7 +84,6 @@ impl File {
             file: self.id,
             direction,
             offset,
-            from,
             length,
             state: Mutex::new(State::Waiting(buffer)),
             done: Condvar::new(),
@@ -134,7 +132,7 @@ impl Operation {
         ) else {
             return;
         };
-        let bytes = &mut buffer[self.from..self.from + self.length];
+        let bytes = &mut buffer[..self.length];
         let outcome = match self.direction {
             Direction::Read => {
                 let mut extents = [Extent { file: self.file, offset: self.offset, into: bytes, filled: 0 }];
