@@ -76,7 +76,7 @@ impl Tier {
         let shares = self.allotment.shares(&self.options, self.place.width);
         let shares = Shares { log_block_bytes: self.shares.log_block_bytes, ..shares };
         self.shares = shares.with_shards(self.shares.shards);
-        self.tools.clear();
+        self.closing.tools.clear();
         workers.iter_mut().try_for_each(|worker| worker.give_back(&self.place))?;
         self.shards.iter().try_for_each(|shard| lock(shard).give_back(&self.place))?;
         workers.iter_mut().try_for_each(|worker| worker.reshare(&self.place, &self.shares))?;

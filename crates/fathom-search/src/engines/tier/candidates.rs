@@ -114,19 +114,24 @@ impl Candidates {
         Ok(())
     }
 
-    /// Bytes of the keys that were collected, repeats counted.
-    pub(super) fn bytes(&self, words: usize) -> u64 {
-        self.shards.iter().map(|collected| collected.count(words) * words as u64 * 8).sum()
-    }
-
     /// Waits until all that goes to disk is there, and gives the writer's memory back.
     pub(super) fn settle(&mut self) -> Result<(), DiskError> {
         self.spill.settle()
     }
 
     /// What was collected, shard by shard.
-    pub(super) fn shards(&mut self) -> impl Iterator<Item = &mut Collected> {
-        self.shards.iter_mut()
+    pub(super) fn shards(&self) -> impl Iterator<Item = &Collected> {
+        self.shards.iter()
+    }
+
+    /// Gives away what was collected, shard by shard; [`Candidates::give_shard`] brings the buffers back, in this order.
+    pub(super) fn take_shards(&mut self) -> impl Iterator<Item = Collected> {
+        self.shards.drain(..)
+    }
+
+    /// Takes the next shard's buffer back, which is empty.
+    pub(super) fn give_shard(&mut self, collected: Collected) {
+        self.shards.push(collected);
     }
 }
 
@@ -263,7 +268,7 @@ impl Collected {
 /// forgets it.
 pub(super) fn with_stream<T>(
     place: &Place,
-    collected: &mut [&mut Collected],
+    collected: &mut [Collected],
     bytes: usize,
     work: impl FnOnce(&mut dyn KeyStream) -> Result<T, DiskError>,
 ) -> Result<T, DiskError> {

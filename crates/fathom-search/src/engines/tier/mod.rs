@@ -16,6 +16,7 @@
 
 mod allotment;
 mod candidates;
+mod closing;
 mod commit;
 mod cost;
 mod finished;
@@ -27,17 +28,16 @@ pub(in crate::engines) mod place;
 mod rest;
 mod shares;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
+use fathom_disk::storage::Volume;
 use fathom_disk::storage::direct::heap::give_large_blocks_back;
-use fathom_disk::storage::{Phase, Volume};
 use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
@@ -54,8 +54,8 @@ pub(in crate::engines) use journal::{Journal, Opened};
 pub use shares::{Breadth, Shares, TINY_BYTES};
 
 use allotment::Allotment;
-use candidates::{Collected, with_stream};
-use known::{Known, Tools};
+use closing::Closing;
+use known::Known;
 use layer_store::{LayerCursor, LayerStore};
 use place::Place;
 use rest::AtRest;
@@ -73,8 +73,7 @@ pub struct Tier {
     /// The closed set of a search that is over.
     at_rest: Option<AtRest>,
     layers: Mutex<Layers>,
-    /// Kept from layer to layer, unless the budget is tiny.
-    tools: Vec<Tools>,
+    closing: Closing,
     clock: commit::Clock,
     cost: Cost,
     /// What files took when the last layer was closed.
@@ -191,7 +190,7 @@ impl Tier {
             shards: shards.into_iter().map(Mutex::new).collect(),
             at_rest: None,
             layers: Mutex::new(Layers { store, cursor }),
-            tools: Vec::new(),
+            closing: Closing::default(),
             clock: commit::Clock::new(options.commit_every),
             cost: Cost::default(),
             disk_used: 0,
@@ -233,76 +232,6 @@ impl Tier {
 
     fn layers(&self) -> MutexGuard<'_, Layers> {
         lock(&self.layers)
-    }
-
-    /// Closes one shard after another.
-    fn close_alone(&self, workers: &mut [&mut Candidates], tools: &mut Tools) -> Result<u64, SearchError> {
-        let mut states = 0;
-        for (number, mut collected) in by_shard(workers, self.shares.shards).into_iter().enumerate() {
-            states += self.close_shard(number, &mut collected, tools)?;
-        }
-        Ok(states)
-    }
-
-    /// Closes shards on as many threads as there are tools.
-    fn close_together(
-        &self,
-        workers: &mut [&mut Candidates],
-        tools: &mut [Tools],
-    ) -> Result<u64, SearchError> {
-        let work: Vec<Mutex<Vec<&mut Collected>>> =
-            by_shard(workers, self.shares.shards).into_iter().map(Mutex::new).collect();
-        let next = AtomicUsize::new(0);
-        let close = |tools: &mut Tools| -> Result<u64, SearchError> {
-            let mut states = 0;
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(collected) = work.get(number) else { return Ok(states) };
-                states += self.close_shard(number, &mut lock(collected), tools)?;
-            }
-        };
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = tools.iter_mut().map(|tools| scope.spawn(|| close(tools))).collect();
-            threads.into_iter().map(|thread| thread.join().expect("closing a shard does not panic")).sum()
-        })
-    }
-
-    /// Makes known what is new among the candidates of a shard.
-    fn close_shard(
-        &self,
-        number: usize,
-        collected: &mut [&mut Collected],
-        tools: &mut Tools,
-    ) -> Result<u64, SearchError> {
-        let _phase = Phase::enter("close");
-        let began = Instant::now();
-        let before = tools.cost;
-        let mut known = lock(&self.shards[number]);
-        let words = self.place.width.words();
-        let candidates = collected.iter().map(|part| part.count(words)).sum();
-        let size = (candidates, self.is_small(collected));
-        let scan = self.options.plan == Plan::Scan;
-        let absorbed = with_stream(&self.place, collected, self.shares.scan_bytes, |stream| {
-            known.absorb(&self.place, tools, stream, size, scan, &mut |encoder, fresh| {
-                encoder.encode(fresh, |keys, payload| self.layers().store.append(keys, payload))
-            })
-        })?;
-        let states = absorbed.states;
-        known.settle(&self.place, tools, absorbed)?;
-        let spent = tools.cost;
-        let named = (spent.filter - before.filter)
-            + (spent.look_up - before.look_up)
-            + (spent.write - before.write)
-            + (spent.merge - before.merge);
-        tools.cost.sort += began.elapsed().saturating_sub(named);
-        Ok(states)
-    }
-
-    /// Whether so few candidates were collected that the table of small layers should take them.
-    fn is_small(&self, collected: &[&mut Collected]) -> bool {
-        let words = self.place.width.words();
-        let keys: Option<usize> = collected.iter().map(|part| part.in_memory(words)).sum();
-        keys.is_some_and(|keys| keys * (2 * words * 8) * 2 <= self.shares.table_bytes)
     }
 
     /// Removes runs that were merged away and layers that were dropped, those that a commit names aside: they go with the next one.
@@ -363,34 +292,18 @@ impl LayerPolicy for Tier {
         Ok(())
     }
 
-    fn prepare_close(&mut self, _workers: &mut [&mut Candidates]) -> Result<bool, SearchError> {
-        Ok(false)
+    fn prepare_close(&mut self, workers: &mut [&mut Candidates]) -> Result<bool, SearchError> {
+        self.begin_closing(workers)
     }
 
     fn close_share(&self, _worker: &mut Candidates) -> Result<(), SearchError> {
-        Ok(())
+        self.close_shards()
     }
 
     fn close_layer(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
-        workers.iter_mut().try_for_each(|worker| worker.settle())?;
-        let mut tools = std::mem::take(&mut self.tools);
-        while tools.len() < self.shares.closers {
-            tools.push(Tools::new(&self.place, &self.shares)?);
-        }
-        let spilled: u64 =
-            workers.iter_mut().flat_map(|worker| worker.shards()).map(|part| part.spilled()).sum();
-        let collected: u64 = workers.iter_mut().map(|worker| worker.bytes(self.place.width.words())).sum();
-        let small = workers.iter_mut().flat_map(|worker| worker.shards()).all(|part| self.is_small(&[part]));
-        let states = if small || tools.len() == 1 {
-            self.close_alone(workers, &mut tools[0])?
-        } else {
-            self.close_together(workers, &mut tools)?
-        };
-        for tools in &mut tools {
-            self.cost.add(std::mem::take(&mut tools.cost));
-        }
-        if self.place.budget.limit() >= TINY_BYTES {
-            self.tools = tools;
+        let states = self.end_closing(workers);
+        if self.place.budget.limit() < TINY_BYTES {
+            self.closing.tools.clear();
         }
         if states > 0 {
             let Layers { store, cursor } = &mut *self.layers();
@@ -398,9 +311,9 @@ impl LayerPolicy for Tier {
             cursor.open(store, store.layer_count() - 1)?;
         }
         self.remove_retired()?;
-        self.measure_disk(spilled);
+        self.measure_disk(self.closing.spilled);
         self.grow_window()?;
-        self.adjust(workers, collected)?;
+        self.adjust(workers, self.closing.collected)?;
         Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
@@ -430,17 +343,6 @@ impl LayerPolicy for Tier {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         Ok(self.layers().store.visit(layer, &self.place, visit)?)
     }
-}
-
-/// What all threads have collected, shard by shard.
-fn by_shard<'a>(workers: &'a mut [&mut Candidates], shards: usize) -> Vec<Vec<&'a mut Collected>> {
-    let mut collected: Vec<Vec<&mut Collected>> = (0..shards).map(|_| Vec::new()).collect();
-    for worker in workers {
-        for (parts, part) in collected.iter_mut().zip(worker.shards()) {
-            parts.push(part);
-        }
-    }
-    collected
 }
 
 /// A lock that a panic elsewhere does not poison: what it guards is consistent between calls, or the search has failed.

@@ -32,7 +32,7 @@ impl Tier {
         }
         self.flush_tables()?;
         let live_bytes = self.disk_use().closed_set;
-        self.tools = Vec::new();
+        self.closing.tools = Vec::new();
         self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;
         for shard in &self.shards {
             lock(shard).forget_memory(&self.place)?;
