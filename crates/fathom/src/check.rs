@@ -197,13 +197,9 @@ pub fn check(
     Ok(Checked { answers, exploration })
 }
 
-/// Why a path in which states that are alike are one may have no run behind it.
-const NO_RUN: &str = "with --symmetry on no run stands behind it: the model tells values of a scalarset apart, perhaps by the order of a loop; \
-     --symmetry off checks it as it is";
-
 /// No run stands behind what a search found.
 pub(crate) fn no_run(property: &str) -> RunError {
-    RunError::Replay { property: property.to_owned(), refusal: NO_RUN.to_owned() }
+    RunError::Asymmetric { property: property.to_owned() }
 }
 
 /// Room for steps that is put aside for rebuilding paths.

@@ -176,6 +176,14 @@ pub enum RunError {
         /// What is wrong with it.
         refusal: String,
     },
+    /// A path of states that are alike has no run behind it: the model tells them apart.
+    #[error(
+        "{property} fails for states that are taken as alike, but in no run of the model: it tells values of a scalarset apart, by the order of a loop perhaps; `--symmetry off` checks it as it is"
+    )]
+    Asymmetric {
+        /// Which property.
+        property: String,
+    },
     /// There is no place for files.
     #[error("cannot make a folder under .fathom in the working directory: {0}")]
     Scratch(io::Error),

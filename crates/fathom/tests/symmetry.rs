@@ -1,11 +1,12 @@
-//! Are states that are alike, and only they, one? The orbits are counted on the words for states: all permutations of the names of scalarset values,
-//! in places and in values, and slots of multisets sorted. That shares no code with what it judges. And are questions answered as without symmetry?
+//! Are states that are alike, and only they, one? The orbits are counted by `orbits`. And are questions answered as without symmetry?
 
-use std::collections::{BTreeMap, BTreeSet};
+mod orbits;
+
 use std::path::Path;
 
 use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Stop, Verdict, check};
+use fathom::hunt::check_bitstate;
 use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{Fairness, LivenessQuestions};
@@ -14,102 +15,12 @@ use fathom::possibility;
 use fathom::property::{DeadlockKind, Faults, Plan, Questions};
 use fathom::settings::Resources;
 use fathom_lang::source::SourceText;
-use fathom_model::symmetry::{Orbits, Scratch, Symmetric};
-use fathom_model::system::{Query, TransitionSystem};
+use fathom_model::symmetry::{Orbits, Scratch};
+use fathom_model::system::TransitionSystem;
 use fathom_search::engines::tier;
 use oracle::bfs::{Limits, explore};
 
-/// A state in words: places and values.
-type Words = BTreeMap<String, String>;
-
-/// All orders of the names of a scalarset, as replacements.
-fn renamings(name: &str, size: u32) -> Vec<Vec<(String, String)>> {
-    let mut orders: Vec<Vec<u32>> = vec![Vec::new()];
-    for _ in 0..size {
-        let longer = orders.iter().flat_map(|order| {
-            (1..=size)
-                .filter(|next| !order.contains(next))
-                .map(move |next| [order.clone(), vec![next]].concat())
-        });
-        orders = longer.collect();
-    }
-    let name_of = |number: u32| format!("{name}_{number}");
-    orders
-        .iter()
-        .map(|order| {
-            order.iter().enumerate().map(|(at, to)| (name_of(at as u32 + 1), name_of(*to))).collect()
-        })
-        .collect()
-}
-
-/// A text with every whole word replaced.
-fn renamed(text: &str, renaming: &[(String, String)]) -> String {
-    let is_word = |it: char| it.is_alphanumeric() || it == '_';
-    let mut out = String::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(|it| !is_word(it)).unwrap_or(rest.len());
-        let (word, others) = rest.split_at(end);
-        out.push_str(renaming.iter().find(|(from, _)| from == word).map_or(word, |(_, to)| to));
-        let end = others.find(is_word).unwrap_or(others.len());
-        out.push_str(&others[..end]);
-        rest = &others[end..];
-    }
-    out
-}
-
-/// The state with the slots of multisets in order: `net[3].who` belongs to slot 3 of `net`.
-fn sorted_slots(words: &Words, sets: &[&str]) -> Vec<(String, String)> {
-    let mut plain = Vec::new();
-    let mut slots: BTreeMap<(String, String), Vec<(String, String)>> = BTreeMap::new();
-    for (place, value) in words {
-        let set = sets.iter().find(|set| place.starts_with(&format!("{set}[")));
-        match set.and_then(|set| Some((set, place[set.len() + 1..].split_once(']')?))) {
-            Some((set, (slot, rest))) => {
-                slots
-                    .entry(((*set).to_owned(), slot.to_owned()))
-                    .or_default()
-                    .push((rest.to_owned(), value.clone()));
-            }
-            None => plain.push((place.clone(), value.clone())),
-        }
-    }
-    let mut contents: Vec<(String, String)> =
-        slots.into_iter().map(|((set, _), content)| (set, format!("{content:?}"))).collect();
-    contents.sort();
-    plain.extend(contents);
-    plain
-}
-
-/// How many orbits the reachable states form, and how many states symmetry leaves.
-fn orbits(model: &Model, sets: &[&str]) -> (usize, usize) {
-    let symmetry = model.symmetry().expect("a Murphi model says what is alike");
-    let system = model.interpreter(Vec::new());
-    let all = explore(&system, Limits::states(200_000)).expect("the models are small");
-    let mut choices: Vec<Vec<(String, String)>> = vec![Vec::new()];
-    for scalarset in &symmetry.scalarsets {
-        let name = scalarset.name.as_deref().expect("the scalarsets here have names");
-        let renamings = renamings(name, scalarset.size);
-        choices = choices
-            .iter()
-            .flat_map(|choice| renamings.iter().map(move |it| [choice.clone(), it.clone()].concat()))
-            .collect();
-    }
-    let mut least = BTreeSet::new();
-    for state in &all.states {
-        let words = system.describe(Query::Record(&state.record)).values;
-        let alike = choices.iter().map(|choice| {
-            let words =
-                words.iter().map(|(place, value)| (renamed(place, choice), renamed(value, choice))).collect();
-            sorted_slots(&words, sets)
-        });
-        least.insert(alike.min().expect("there is the permutation that changes nothing"));
-    }
-    let joined = Symmetric::new(model.interpreter(Vec::new()), symmetry);
-    let reduced = explore(&joined, Limits::states(200_000)).expect("it is smaller");
-    assert!(reduced.states.len() <= all.states.len());
-    (least.len(), reduced.states.len())
-}
+use crate::orbits::{Judged, orbits};
 
 #[test]
 fn the_models_have_as_many_states_as_orbits() {
@@ -125,9 +36,10 @@ fn the_models_have_as_many_states_as_orbits() {
     ];
     for (name, sets) in models {
         let model = Model::read(&folder.join(format!("{name}.m")), &ModelOptions::default());
-        let (expected, found) = orbits(&model.unwrap_or_else(|error| panic!("{error}")), sets);
-        assert_eq!(found, expected, "{name}");
-        eprintln!("{name}: {found} orbits");
+        let judged = orbits(&model.unwrap_or_else(|error| panic!("{error}")), sets);
+        assert_eq!(judged.left, judged.orbits, "{name}");
+        assert!(judged.is_symmetric, "{name}");
+        eprintln!("{name}: {} orbits", judged.orbits);
     }
 }
 
@@ -185,9 +97,10 @@ fn random_programs_have_as_many_states_as_orbits() {
         let Some(size) = explore(&model.interpreter(Vec::new()), Limits::states(20_000)).ok() else {
             continue;
         };
-        let (expected, found) = orbits(&model, &["m"]);
-        assert_eq!(found, expected, "seed {seed}\n{text}");
-        smaller += usize::from(found < size.states.len());
+        let judged = orbits(&model, &["m"]);
+        assert_eq!(judged.left, judged.orbits, "seed {seed}\n{text}");
+        assert!(judged.is_symmetric, "seed {seed}\n{text}");
+        smaller += usize::from(judged.left < size.states.len());
     }
     assert!(smaller > 10, "only {smaller} programs had anything to join");
 }
@@ -453,11 +366,88 @@ fn published_models_have_as_many_states_as_orbits() {
             let options = ModelOptions { constants, symmetry, ..ModelOptions::default() };
             Model::read(&folder.join(name), &options).unwrap_or_else(|error| panic!("{error}"))
         });
-        let (expected, found) = orbits(&plain, &[]);
-        assert_eq!(found, expected, "{name}, {constant} = {value}");
-        assert!(known == 0 || known == found, "{name}, {constant} = {value}: {found} orbits");
+        let Judged { orbits, left, is_symmetric } = orbits(&plain, &[]);
+        assert_eq!(left, orbits, "{name}, {constant} = {value}");
+        assert!(known == 0 || known == left, "{name}, {constant} = {value}: {left} orbits");
+        assert!(is_symmetric, "{name}");
         let questions = Questions::default();
         let expected = verdicts(&plain, &questions, LayerEngine::Ram, true);
         assert_eq!(verdicts(&joined, &questions, LayerEngine::Ram, true), expected, "{name}");
     }
+}
+
+/// Whether something is read that is undefined must not depend on which of several values is asked first.
+#[test]
+fn faults_in_quantifiers_are_found_with_symmetry() {
+    let head = "type p: scalarset(3); var a: array [p] of boolean; x: boolean;\n\
+        ruleset i: p do startstate begin undefine a; a[i] := true; x := false; end; end;\n";
+    let rules = [
+        "rule exists i: p do a[i] end ==> begin x := !x; end;",
+        "rule forall i: p do !a[i] end ==> begin x := !x; end;",
+        "rule begin x := exists i: p do a[i] end; end;",
+        "rule begin x := !x; end; invariant exists i: p do a[i] end;",
+        "rule begin x := !x; end; ruleset i: p do invariant !a[i]; end;",
+        "function some(): boolean; begin return exists i: p do exists j: p do i != j & a[j] end end; end;\n\
+         rule begin x := some(); end;",
+        "rule exists i: p do !isundefined(a[i]) & a[i] end ==> begin x := !x; end;",
+    ];
+    for (number, rule) in rules.iter().enumerate() {
+        let told = [false, true].map(|symmetry| {
+            let found = verdicts(
+                &read(&format!("{head}{rule}"), symmetry),
+                &Questions::default(),
+                LayerEngine::Ram,
+                true,
+            );
+            found.iter().any(|(verdict, _)| *verdict == Verdict::Fault)
+        });
+        assert_eq!(told, [number < 6; 2], "{rule}");
+    }
+    let outside = |symmetry| {
+        let questions =
+            Questions { invariants: vec!["exists i: p do a[i] end".into()], ..Questions::default() };
+        let model = read(&format!("{head}rule begin x := !x; end;"), symmetry);
+        verdicts(&model, &questions, LayerEngine::Ram, true)
+            .iter()
+            .any(|(verdict, _)| *verdict == Verdict::Fault)
+    };
+    assert_eq!([false, true].map(outside), [true; 2]);
+}
+
+/// With bits for many more states than there are, a hunt meets one state of every orbit, and finds what a search without symmetry finds.
+#[test]
+fn hunts_with_symmetry_find_what_there_is() {
+    let (mut violated, mut held) = (0, 0);
+    for seed in 0..24 {
+        let text = random_program(seed);
+        let [plain, joined] = [false, true].map(|symmetry| read(&text, symmetry));
+        if explore(&plain.interpreter(Vec::new()), Limits::states(3_000)).is_err() {
+            continue;
+        }
+        let questions = Questions {
+            invariants: vec![random_question(seed), random_question(seed + 1_000)],
+            goals: vec![random_question(seed + 2_000)],
+            deadlock: Some(DeadlockKind::Stuttering),
+            ..Questions::default()
+        };
+        let exact = Questions { stated: vec![], ..questions.clone() };
+        let plan = Plan::new(&joined, &questions).unwrap_or_else(|error| panic!("{error}"));
+        let resources = Resources { data_budget: Some(16 << 20), threads: 1, ..Resources::of_this_machine() };
+        let hunted = check_bitstate(&joined, &plan, Stop::Never, &resources, &Watcher::silent(None))
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        let expected = verdicts(&plain, &exact, LayerEngine::Ram, true);
+        for (answer, (verdict, _)) in hunted.answers.iter().zip(&expected) {
+            let found = matches!(answer.verdict, Verdict::Violated | Verdict::Fault);
+            let there = matches!(verdict, Verdict::Violated | Verdict::Fault);
+            assert_eq!(found, there, "seed {seed}: {:?}, {:?}\n{text}", answer.property.name, answer.verdict);
+            assert!(
+                found || answer.verdict != Verdict::Holds || answer.trace.is_some(),
+                "a hunt proves nothing"
+            );
+            (violated, held) = (violated + usize::from(there), held + usize::from(!there));
+        }
+        assert_eq!(hunted.exploration.counts.visits, orbits(&joined, &["m"]).orbits as u64, "seed {seed}");
+    }
+    eprintln!("{violated} violations found, {held} not there");
+    assert!(violated > 10 && held > 10, "{violated}, {held}");
 }

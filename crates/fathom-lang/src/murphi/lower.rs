@@ -67,11 +67,12 @@ pub(crate) fn lower(tree: &Tree, options: &MurphiOptions, diagnostics: &mut Diag
 /// A condition over the state as an expression that needs no temporaries; none if it needs some.
 pub(crate) fn lower_condition(
     tree: &Tree,
+    symmetry: bool,
     state: &[Region],
     variables: &[Variable],
     condition: &Value,
 ) -> Option<Expression> {
-    let mut lowerer = Lowerer::new(tree, &MurphiOptions::default());
+    let mut lowerer = Lowerer::new(tree, &MurphiOptions { symmetry, ..MurphiOptions::default() });
     lowerer.state = state.to_vec();
     lowerer.program.variables = variables.to_vec();
     let expression = lowerer.apart(condition);

@@ -48,6 +48,14 @@ pub(crate) fn binary(
     }
 }
 
+/// All of the operands, or one of them; every one is evaluated, whatever the others are.
+pub(crate) fn every(for_all: bool, operands: Vec<Expression>, span: Span) -> Expression {
+    let (operator, neutral) = if for_all { (BinaryOperator::BitAnd, 1) } else { (BinaryOperator::BitOr, 0) };
+    let operands = operands.into_iter().filter(|operand| known(operand) != Some(neutral));
+    let joined = operands.reduce(|left, right| binary(operator, left, right, span));
+    joined.unwrap_or(Expression::constant(neutral, span))
+}
+
 /// All of the operands; those behind one that is false are never evaluated.
 pub(crate) fn all(operands: Vec<Expression>, span: Span) -> Expression {
     let (mut operands, stopped) = until(operands, false);

@@ -113,7 +113,7 @@ impl Symbols {
         if diagnostics.error_count() > 0 {
             return None;
         }
-        let lowered = lower_condition(&checked, &self.state, &self.variables, &condition);
+        let lowered = lower_condition(&checked, self.symmetric, &self.state, &self.variables, &condition);
         if lowered.is_none() {
             let diagnostic =
                 Diagnostic::error("calls and quantifiers over many values are not supported here");

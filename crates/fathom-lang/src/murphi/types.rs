@@ -123,6 +123,15 @@ impl Types {
         })
     }
 
+    /// Whether a simple type has values that are alike.
+    pub(crate) fn is_alike(&self, id: TypeId) -> bool {
+        match self.form(id) {
+            Form::Scalarset(size) => *size > 1,
+            Form::Union(members) => members.iter().any(|member| self.is_alike(*member)),
+            _ => false,
+        }
+    }
+
     /// How many values a simple type has; saturates, and is 0 for other types.
     pub(crate) fn size(&self, id: TypeId) -> u64 {
         let Some(domain) = self.domain(id) else { return 0 };

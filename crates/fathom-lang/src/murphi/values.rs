@@ -401,7 +401,8 @@ impl<'t> Lowerer<'t> {
         }
     }
 
-    /// Whether a condition holds for all values, or for some.
+    /// Whether a condition holds for all values, or for some. Of values that are to be alike every one is looked at, so that whether one of them is at fault
+    /// does not depend on which comes first.
     pub(crate) fn quantified(
         &mut self,
         for_all: bool,
@@ -410,6 +411,7 @@ impl<'t> Lowerer<'t> {
         condition: &mut dyn FnMut(&mut Self) -> Expression,
     ) -> Expression {
         let local = quantifier.local;
+        let every = self.symmetric && self.tree.types.is_alike(self.tree.locals[local.index()].type_id);
         if let Some(values) = self.known_values(quantifier)
             && values.len() <= WRITTEN_OUT_MAX
         {
@@ -417,6 +419,9 @@ impl<'t> Lowerer<'t> {
                 .into_iter()
                 .map(|code| self.with(local, Binding::Constant(code), |lowerer| condition(lowerer)));
             let each = each.collect();
+            if every {
+                return simplify::every(for_all, each, span);
+            }
             return if for_all { simplify::all(each, span) } else { simplify::any(each, span) };
         }
         self.computation(span, |lowerer, out| {
@@ -427,7 +432,8 @@ impl<'t> Lowerer<'t> {
                     let holds = condition(lowerer);
                     let decides = if for_all { simplify::not(holds) } else { holds };
                     let decided = store(result, Expression::constant(i64::from(!for_all), span), span);
-                    let arms = vec![(decides, vec![decided, Statement::Leave(0)])];
+                    let leave = (!every).then_some(Statement::Leave(0));
+                    let arms = vec![(decides, [decided].into_iter().chain(leave).collect())];
                     out.push(Statement::If { arms, otherwise: Vec::new() });
                 });
             });
