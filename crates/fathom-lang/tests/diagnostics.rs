@@ -26,7 +26,8 @@ fn told(path: &Path) -> (String, bool) {
         Err(diagnostics) => return (diagnostics.render(&SourceText::new(name, ""), false), false),
     };
     let understood = match path.extension().unwrap().to_str().unwrap() {
-        "m" => murphi::compile(&source, &MurphiOptions::default()).map(|compiled| compiled.warnings),
+        "m" => murphi::compile(&source, &MurphiOptions { symmetry: true, ..MurphiOptions::default() })
+            .map(|compiled| compiled.warnings),
         _ => dve::compile(&source, &DveOptions::default()).map(|compiled| compiled.warnings),
     };
     match understood {

@@ -47,18 +47,19 @@ fn digest(bytes: Vec<u8>, render: bool) -> bool {
             return false;
         }
     };
-    let (diagnostics, accepted) = match compile(&source, &MurphiOptions::default()) {
-        Ok(compiled) => {
-            let problems = fathom_model::verify::problems(&compiled.program);
-            assert!(problems.is_empty(), "{problems:?}");
-            assert_eq!(compiled.warnings.error_count(), 0);
-            (compiled.warnings, true)
-        }
-        Err(diagnostics) => {
-            assert!(diagnostics.error_count() > 0, "refused without an error");
-            (diagnostics, false)
-        }
-    };
+    let (diagnostics, accepted) =
+        match compile(&source, &MurphiOptions { symmetry: true, ..MurphiOptions::default() }) {
+            Ok(compiled) => {
+                let problems = fathom_model::verify::problems(&compiled.program);
+                assert!(problems.is_empty(), "{problems:?}");
+                assert_eq!(compiled.warnings.error_count(), 0);
+                (compiled.warnings, true)
+            }
+            Err(diagnostics) => {
+                assert!(diagnostics.error_count() > 0, "refused without an error");
+                (diagnostics, false)
+            }
+        };
     check(&diagnostics, &source, render);
     accepted
 }

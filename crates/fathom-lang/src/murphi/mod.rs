@@ -12,6 +12,7 @@
 //! | `lower`, `actions`, `commands`, `values`, `calls`, `cover`, `simplify` | which guarded commands does a model stand for? |
 //! | `layout` | which variables of the program hold a variable of the model? |
 //! | `symbols` | what do names mean outside the model's text, and how is a state told? |
+//! | `order`, `exchange` | does a loop over a scalarset depend on the order of its values? |
 //! | `collect_symmetry` | which values are alike, and where do they stand in the state? |
 //!
 //! Errors of the grammar end the work, since half a tree gives false errors about names; all later stages report together.
@@ -23,11 +24,13 @@ mod calls;
 mod collect_symmetry;
 mod commands;
 mod cover;
+mod exchange;
 mod expressions;
 mod fold;
 mod layout;
 mod lexer;
 mod lower;
+mod order;
 mod parser;
 mod resolve;
 mod rules;
@@ -98,6 +101,9 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     let lowered = lower::lower(&tree, options, &mut diagnostics);
     if diagnostics.error_count() > 0 {
         return Err(diagnostics);
+    }
+    if options.symmetry {
+        order::warn(&tree, &mut diagnostics);
     }
     let mut program = lowered.program;
     program.name = stem(source.name());
