@@ -33,6 +33,7 @@ impl Mix {
     }
 
     /// Width of the keys.
+    #[inline(always)]
     pub fn bits(self) -> u32 {
         self.bits
     }

@@ -27,6 +27,7 @@ impl Addressing {
     }
 
     /// Words of a key.
+    #[inline(always)]
     pub fn words(&self) -> usize {
         self.mix.bits().div_ceil(64) as usize
     }
@@ -54,12 +55,12 @@ impl Addressing {
     /// The shard that an addressed key belongs to.
     #[inline(always)]
     pub fn shard(&self, addressed: &[u64]) -> usize {
-        let leading = match (self.whole, addressed) {
-            (true, [only]) => only << (64 - self.mix.bits()),
-            (true, _) => addressed[0],
-            (false, _) => hash_leading_half(addressed, self.mix.bits()),
-        };
-        leading.unbounded_shr(64 - self.shard_bits) as usize
+        let bits = self.mix.bits();
+        match (self.whole, addressed) {
+            (true, [only]) => (only >> (bits - self.shard_bits)) as usize,
+            (true, _) => addressed[0].unbounded_shr(64 - self.shard_bits) as usize,
+            (false, _) => hash_leading_half(addressed, bits).unbounded_shr(64 - self.shard_bits) as usize,
+        }
     }
 
     /// A number whose low bits are as good as random, equal for equal keys.

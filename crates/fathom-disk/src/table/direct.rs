@@ -32,7 +32,8 @@ pub(super) struct DirectTable {
     prefix_bits: u32,
     prefix: u64,
     regions: Vec<Region>,
-    len: usize,
+    /// How many values each region holds: apart from what describes a region, which threads that take turns with a table go on having in their caches.
+    held: Vec<usize>,
     charge: Charge,
 }
 
@@ -61,12 +62,22 @@ impl DirectTable {
         let region_bits = wanted.min(leading_bits - prefix.bits - 1).max(at_least);
         let widths = Widths::new(leading_bits - prefix.bits - region_bits, bits - leading_bits);
         let count = 1 << region_bits;
-        let charge = budget.charge(TABLE_OWNER, count * size_of::<Region>())?;
+        let charge = budget.charge(TABLE_OWNER, count * (size_of::<Region>() + size_of::<usize>()))?;
         let regions = (0..count).map(|_| Region::empty(widths)).collect();
         let words = bits.div_ceil(64) as usize;
         let addressing = Addressing::new(bits, true, prefix.bits);
         let (prefix_bits, prefix) = (prefix.bits, prefix.value);
-        Ok(DirectTable { bits, addressing, words, widths, prefix_bits, prefix, regions, len: 0, charge })
+        Ok(DirectTable {
+            bits,
+            addressing,
+            words,
+            widths,
+            prefix_bits,
+            prefix,
+            regions,
+            held: vec![0; count],
+            charge,
+        })
     }
 
     /// Makes room for so many keys at once, for who knows how many will come: growing would move most of them several times.
@@ -89,7 +100,7 @@ impl DirectTable {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.held.iter().sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -204,12 +215,9 @@ impl DirectTable {
         let (region, value) = self.address(key[0]);
         let (partial, rest) = self.rest_of(key);
         loop {
-            match self.regions[region].insert(value, partial, rest) {
+            match self.regions[region].insert(&mut self.held[region], value, partial, rest) {
                 Outcome::Present => return Ok(false),
-                Outcome::Inserted => {
-                    self.len += 1;
-                    return Ok(true);
-                }
+                Outcome::Inserted => return Ok(true),
                 Outcome::Full => self.grow(region)?,
             }
         }

@@ -25,7 +25,7 @@ pub use sharded::ShardedTable;
 
 use crate::budget::{Budget, BudgetError};
 use direct::{DirectTable, Prefix};
-use split::SplitTable;
+use split::{RightLeaves, SplitTable};
 
 const TABLE_OWNER: &str = "table";
 
@@ -71,7 +71,8 @@ impl Table {
 
     /// An empty table that cuts keys above their lowest `right_bits` bits, which must leave bits on both sides.
     pub fn cut(bits: u32, right_bits: u32, budget: &Budget) -> Result<Table, BudgetError> {
-        let split = SplitTable::new(bits, right_bits, budget.free(), budget)?;
+        let right = RightLeaves::new(right_bits, budget)?;
+        let split = SplitTable::new(bits, right_bits, right, budget.free(), budget)?;
         Ok(Table { bits, store: Store::Split(Box::new(split)) })
     }
 

@@ -21,13 +21,12 @@ pub(super) enum Outcome {
     Full,
 }
 
-/// One stretch of buckets, and how many values it holds. Owns its bytes; the table charges them.
+/// One stretch of buckets. Owns its bytes; the table charges them, and knows how many values it holds.
 #[derive(Debug)]
 pub(super) struct Region {
     bytes: Vec<u8>,
     /// Where the first whole cache line of `bytes` begins.
     start: usize,
-    len: usize,
     layout: Layout,
     /// A value that was moved on until its tag could not say how far. It belongs to the region, which takes no other
     /// before it has grown.
@@ -52,7 +51,7 @@ const CHAIN: usize = 4;
 impl Region {
     /// A region without bytes; the first insertion finds it full.
     pub(super) fn empty(widths: Widths) -> Region {
-        Region { bytes: Vec::new(), start: 0, len: 0, layout: Layout::smallest(widths), homeless: None }
+        Region { bytes: Vec::new(), start: 0, layout: Layout::smallest(widths), homeless: None }
     }
 
     /// Bytes allocated.
@@ -90,7 +89,7 @@ impl Region {
     pub(super) fn grown(&self, layout: Layout) -> Option<Region> {
         let bytes = vec![0; layout.bytes() + ALIGNMENT];
         let start = bytes.as_ptr().align_offset(ALIGNMENT) % ALIGNMENT;
-        let mut region = Region { bytes, start, len: self.len, layout, homeless: None };
+        let mut region = Region { bytes, start, layout, homeless: None };
         // Values come almost in the order of their new homes, most of which have room: counting the slots used spares
         // reading back tags that were just written, which stalls.
         let mut used = vec![0u8; layout.buckets];
@@ -134,9 +133,9 @@ impl Region {
             || self.is_homeless(value, partial, rest)
     }
 
-    /// Inserts a value unless it is here.
+    /// Inserts a value unless it is here; `held` is how many there are.
     #[inline(always)]
-    pub(super) fn insert(&mut self, value: u64, partial: u64, rest: &[u64]) -> Outcome {
+    pub(super) fn insert(&mut self, held: &mut usize, value: u64, partial: u64, rest: &[u64]) -> Outcome {
         if self.bytes.is_empty() {
             return Outcome::Full;
         }
@@ -144,10 +143,10 @@ impl Region {
         let place = layout.place(value, partial);
         let bytes = &mut self.bytes[self.start..];
         let Some((bucket, tag)) = search(bytes, layout, &place, rest) else { return Outcome::Present };
-        if self.len >= layout.values_max || self.homeless.is_some() {
+        if *held >= layout.values_max || self.homeless.is_some() {
             return if self.is_homeless(value, partial, rest) { Outcome::Present } else { Outcome::Full };
         }
-        self.len += 1;
+        *held += 1;
         let here = &mut bytes[bucket * layout.bucket_bytes..];
         if !is_full(here, layout) {
             let slot = first_free(here, layout);

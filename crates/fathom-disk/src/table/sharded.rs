@@ -5,11 +5,11 @@
 //! lock is taken about once per some hundred keys; who finds one taken can do something else first ([`ShardedTable::try_lock`]).
 //!
 //! Keys that are stored whole are sharded by their leading mixed bits, which the shard then need not store. Keys that are
-//! cut are sharded by a hash of their leading half, so that a left half is numbered in one shard only.
+//! cut are sharded by a hash of their leading half, so that a left half is numbered in one shard only; right halves are numbered for all shards together.
 
 use super::addressing::Addressing;
 use super::direct::{DirectTable, Prefix};
-use super::split::SplitTable;
+use super::split::{RightLeaves, SplitTable};
 use super::{DIRECT_BITS_MAX, Store, Table};
 use crate::budget::{Budget, BudgetError};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -18,24 +18,36 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 #[derive(Debug)]
 pub struct ShardedTable {
     addressing: Addressing,
-    shards: Vec<Mutex<Table>>,
+    shards: Vec<Shard>,
 }
+
+/// A part of the table. What describes one changes with every key; no two share a cache line, nor a pair of lines that are fetched together.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Shard(Mutex<Table>);
 
 impl ShardedTable {
     /// An empty table of `2^shard_bits` shards (fewer if keys have fewer than `shard_bits + 1` bits) for keys of `bits` bits.
     pub fn new(bits: u32, shard_bits: u32, budget: &Budget) -> Result<ShardedTable, BudgetError> {
         let shard_bits = shard_bits.min(bits - 1).min(16);
         let share = budget.free() >> shard_bits;
+        let whole = bits <= DIRECT_BITS_MAX;
+        let right = if whole { None } else { Some(RightLeaves::new(bits / 2, budget)?) };
         let shards = (0..1u64 << shard_bits).map(|value| {
-            let store = if bits <= DIRECT_BITS_MAX {
-                Store::Direct(DirectTable::new(bits, Prefix { bits: shard_bits, value }, share, budget)?)
-            } else {
-                Store::Split(Box::new(SplitTable::new(bits, bits / 2, share, budget)?))
+            let store = match &right {
+                None => {
+                    let prefix = Prefix { bits: shard_bits, value };
+                    Store::Direct(DirectTable::new(bits, prefix, share, budget)?)
+                }
+                Some(right) => {
+                    let split = SplitTable::new(bits, bits / 2, right.clone(), share, budget)?;
+                    Store::Split(Box::new(split))
+                }
             };
-            Ok(Mutex::new(Table { bits, store }))
+            Ok(Shard(Mutex::new(Table { bits, store })))
         });
         Ok(ShardedTable {
-            addressing: Addressing::new(bits, bits <= DIRECT_BITS_MAX, shard_bits),
+            addressing: Addressing::new(bits, whole, shard_bits),
             shards: shards.collect::<Result<_, BudgetError>>()?,
         })
     }
@@ -53,12 +65,12 @@ impl ShardedTable {
     /// Locks a shard. Only keys with this [`Addressing::shard`] may be inserted or looked for in it.
     pub fn lock(&self, shard: usize) -> MutexGuard<'_, Table> {
         // A table is whole after every call that can panic half-way only by an assertion of our own.
-        self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[shard].0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// [`ShardedTable::lock`], unless another thread has it.
     pub fn try_lock(&self, shard: usize) -> Option<MutexGuard<'_, Table>> {
-        match self.shards[shard].try_lock() {
+        match self.shards[shard].0.try_lock() {
             Ok(table) => Some(table),
             Err(TryLockError::Poisoned(table)) => Some(table.into_inner()),
             Err(TryLockError::WouldBlock) => None,
@@ -73,10 +85,5 @@ impl ShardedTable {
     /// Whether no shard holds a key.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Bytes charged to the budget by all shards.
-    pub fn bytes(&self) -> usize {
-        (0..self.shards.len()).map(|shard| self.lock(shard).bytes()).sum()
     }
 }

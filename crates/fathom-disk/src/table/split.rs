@@ -4,12 +4,18 @@
 //! direct table. Halves of real records repeat so much that the dictionaries are small, and a state costs what its pair
 //! costs: 3 to 5 bytes. The numbers' widths start at 18 bits and grow by 2 when a dictionary outgrows them; then the
 //! table of pairs is rebuilt, which happens at most seven times for each half.
+//!
+//! Tables of one set that are cut by a hash of the left half number left halves each for themselves, and right halves together ([`RightLeaves`]): a chunk of keys looks
+//! for its right halves with all others at once, and only the strangers among them are numbered one table at a time.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::TableFull;
 use super::direct::{DirectTable, Prefix};
 use super::leaves::Leaves;
 use crate::budget::{Budget, BudgetError};
 
+/// Keys that are dealt with at once: one bit of a word each.
 const BATCH: usize = 64;
 /// Few enough for small tables to stay small, and enough for most tables never to be rebuilt.
 const NUMBER_BITS_MIN: u32 = 18;
@@ -21,13 +27,17 @@ pub(super) struct SplitTable {
     words: usize,
     cut: Cut,
     left: Leaves,
-    right: Leaves,
+    right: RightLeaves,
     /// Bits of a left and of a right number in `pairs`.
     number_bits: [u32; 2],
     pairs: DirectTable,
     share: usize,
     budget: Budget,
 }
+
+/// The dictionary of right halves, of one table or of several.
+#[derive(Clone, Debug)]
+pub(super) struct RightLeaves(Arc<RwLock<Leaves>>);
 
 /// Where keys are cut: the right half is the lowest `right_bits` bits.
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +47,30 @@ struct Cut {
     right_words: usize,
 }
 
+impl RightLeaves {
+    /// Nothing numbered yet, for keys cut above their lowest `right_bits` bits.
+    pub(super) fn new(right_bits: u32, budget: &Budget) -> Result<RightLeaves, BudgetError> {
+        let leaves = Leaves::new(right_bits.div_ceil(64) as usize, budget)?;
+        Ok(RightLeaves(Arc::new(RwLock::new(leaves))))
+    }
+
+    // A dictionary is whole after every call that can panic half-way only by an assertion of our own.
+
+    fn read(&self) -> RwLockReadGuard<'_, Leaves> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Leaves> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl SplitTable {
-    /// An empty table; `right_bits` lies strictly between 0 and `bits`.
+    /// An empty table that numbers right halves in `right`; `right_bits` lies strictly between 0 and `bits`.
     pub(super) fn new(
         bits: u32,
         right_bits: u32,
+        right: RightLeaves,
         share: usize,
         budget: &Budget,
     ) -> Result<SplitTable, BudgetError> {
@@ -56,7 +85,7 @@ impl SplitTable {
             words: bits.div_ceil(64) as usize,
             cut,
             left: Leaves::new(cut.left_words, budget)?,
-            right: Leaves::new(cut.right_words, budget)?,
+            right,
             number_bits,
             pairs: DirectTable::new(2 * NUMBER_BITS_MIN, Prefix::default(), share, budget)?,
             share,
@@ -68,8 +97,9 @@ impl SplitTable {
         self.pairs.len()
     }
 
+    /// Bytes charged to the budget, right halves included.
     pub(super) fn bytes(&self) -> usize {
-        self.left.bytes() + self.right.bytes() + self.pairs.bytes()
+        self.left.bytes() + self.right.read().bytes() + self.pairs.bytes()
     }
 
     pub(super) fn insert_batch(&mut self, keys: &[u64], new: &mut Vec<u32>) -> Result<(), TableFull> {
@@ -78,8 +108,8 @@ impl SplitTable {
         let mut done = 0usize;
         for chunk in keys.chunks(BATCH * self.words) {
             let count = chunk.len() / self.words;
-            self.fetch(&mut halves, chunk);
-            self.number(&halves, &mut pairs[..count]).map_err(|reason| TableFull { done, reason })?;
+            self.number(chunk, &mut halves, &mut pairs[..count])
+                .map_err(|reason| TableFull { done, reason })?;
             let first_new = new.len();
             let outcome = self.pairs.insert_batch(&pairs[..count], new);
             for index in &mut new[first_new..] {
@@ -94,11 +124,12 @@ impl SplitTable {
     pub(super) fn contains_batch(&self, keys: &[u64], present: &mut Vec<u32>) {
         let mut halves = Halves::new(self.cut);
         let mut one = Vec::with_capacity(1);
+        let rights = self.right.read();
         for (chunk_index, chunk) in keys.chunks(BATCH * self.words).enumerate() {
-            self.fetch(&mut halves, chunk);
+            self.fetch(&rights, &mut halves, chunk);
             for i in 0..chunk.len() / self.words {
                 let left = self.left.find(halves.left(i), halves.hashes[i][0]);
-                let right = self.right.find(halves.right(i), halves.hashes[i][1]);
+                let right = rights.find(halves.right(i), halves.hashes[i][1]);
                 let (Some(left), Some(right)) = (left, right) else { continue };
                 one.clear();
                 self.pairs.contains_batch(&[self.pair(left, right)], &mut one);
@@ -112,44 +143,75 @@ impl SplitTable {
     pub(super) fn for_each(&self, mut visit: impl FnMut(&[u64])) {
         let mut key = vec![0; self.words];
         let [_, right_bits] = self.number_bits;
+        let rights = self.right.read();
         self.pairs.for_each(|pair| {
             let left = self.left.get((pair[0] >> right_bits) as u32);
-            let right = self.right.get((pair[0] & ((1 << right_bits) - 1)) as u32);
+            let right = rights.get((pair[0] & ((1 << right_bits) - 1)) as u32);
             join(&mut key, self.cut, left, right);
             visit(&key);
         });
     }
 
     /// Cuts a batch and asks for the dictionaries' entries.
-    fn fetch(&self, halves: &mut Halves, chunk: &[u64]) {
+    fn fetch(&self, rights: &Leaves, halves: &mut Halves, chunk: &[u64]) {
         for (i, key) in chunk.chunks_exact(self.words).enumerate() {
             let (left, right) = halves.set(i, key);
             self.left.prefetch(left);
-            self.right.prefetch(right);
+            rights.prefetch(right);
         }
         for [left, right] in &halves.hashes[..chunk.len() / self.words] {
             self.left.prefetch_record(*left);
-            self.right.prefetch_record(*right);
+            rights.prefetch_record(*right);
         }
     }
 
     /// The pairs of a batch, its new halves numbered.
-    fn number(&mut self, halves: &Halves, pairs: &mut [u64]) -> Result<(), BudgetError> {
-        for (i, pair) in pairs.iter_mut().enumerate() {
-            let left = self.left.intern(halves.left(i), halves.hashes[i][0])?;
-            let right = self.right.intern(halves.right(i), halves.hashes[i][1])?;
-            *pair = u64::from(left) << 32 | u64::from(right);
-        }
-        let too_wide = |leaves: &Leaves, bits: u32| u64::from(leaves.len()) > 1 << bits;
-        while too_wide(&self.left, self.number_bits[0]) || too_wide(&self.right, self.number_bits[1]) {
+    fn number(&mut self, chunk: &[u64], halves: &mut Halves, pairs: &mut [u64]) -> Result<(), BudgetError> {
+        let right_count = self.number_halves(chunk, halves, pairs)?;
+        let too_wide = |count: u32, bits: u32| u64::from(count) > 1 << bits;
+        let counts = [self.left.len(), right_count];
+        while (0..2).any(|half| too_wide(counts[half], self.number_bits[half])) {
             // A half that will soon outgrow its numbers is widened along, which spares rebuilding twice.
-            let step = |leaves, bits: u32| if too_wide(leaves, bits - 1) { NUMBER_BITS_STEP } else { 0 };
-            self.widen([step(&self.left, self.number_bits[0]), step(&self.right, self.number_bits[1])])?;
+            let step = |half: usize| {
+                if too_wide(counts[half], self.number_bits[half] - 1) { NUMBER_BITS_STEP } else { 0 }
+            };
+            self.widen([step(0), step(1)])?;
         }
         for pair in pairs {
             *pair = self.pair((*pair >> 32) as u32, *pair as u32);
         }
         Ok(())
+    }
+
+    /// Numbers the halves of a batch: the left one of each in the high half of its word, the right one in the low half. How many right ones there are then, or were a
+    /// moment ago, but more than any of these numbers.
+    fn number_halves(
+        &mut self,
+        chunk: &[u64],
+        halves: &mut Halves,
+        pairs: &mut [u64],
+    ) -> Result<u32, BudgetError> {
+        let rights = self.right.read();
+        self.fetch(&rights, halves, chunk);
+        let mut strangers = 0u64;
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            let left = self.left.intern(halves.left(i), halves.hashes[i][0])?;
+            let right = rights.find(halves.right(i), halves.hashes[i][1]);
+            strangers |= u64::from(right.is_none()) << i;
+            *pair = u64::from(left) << 32 | u64::from(right.unwrap_or(0));
+        }
+        let count = rights.len();
+        drop(rights);
+        if strangers == 0 {
+            return Ok(count);
+        }
+        let mut rights = self.right.write();
+        while strangers != 0 {
+            let i = strangers.trailing_zeros() as usize;
+            pairs[i] |= u64::from(rights.intern(halves.right(i), halves.hashes[i][1])?);
+            strangers &= strangers - 1;
+        }
+        Ok(rights.len())
     }
 
     #[inline(always)]
