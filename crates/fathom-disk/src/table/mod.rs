@@ -20,7 +20,7 @@ mod sharded;
 mod split;
 
 pub use addressing::Addressing;
-pub use recent::{RECENT_BYTES, RecentKeys, Sieve};
+pub use recent::{RECENT_BYTES, RecentKeys};
 pub use sharded::ShardedTable;
 
 use crate::budget::{Budget, BudgetError};

@@ -25,19 +25,14 @@ pub struct RecentKeys {
     mask: usize,
 }
 
-/// Where keys go that were sifted.
-pub trait Sieve {
-    /// Takes a key, addressed, if it stays. Should not branch on that, which nobody can foresee.
-    fn put(&mut self, addressed: &[u64], stays: bool);
-}
-
-/// Writes every key behind those that stay.
-struct OneByOne<'a> {
-    kept: &'a mut Vec<u64>,
+/// Keys that stay, one behind the other.
+struct Sieve<'a> {
+    kept: &'a mut [u64],
     at: usize,
 }
 
-impl Sieve for OneByOne<'_> {
+impl Sieve<'_> {
+    /// Writes a key, addressed, behind those that stay, where it stays only if it is to: nobody can foresee that, so there is no branch on it.
     #[inline(always)]
     fn put(&mut self, addressed: &[u64], stays: bool) {
         self.kept[self.at..self.at + addressed.len()].copy_from_slice(addressed);
@@ -63,15 +58,14 @@ impl RecentKeys {
     pub fn keep_others(&mut self, keys: &[u64], kept: &mut Vec<u64>) {
         let at = kept.len();
         kept.resize(at + keys.len(), 0);
-        let mut one_by_one = OneByOne { kept, at };
-        self.sift(keys, &mut one_by_one);
-        let OneByOne { kept, at } = one_by_one;
-        kept.truncate(at);
+        let mut sieve = Sieve { kept, at };
+        self.sift(keys, &mut sieve);
+        let end = sieve.at;
+        kept.truncate(end);
     }
 
-    /// Shows every key to the sieve, addressed, and whether it stays: it was not in the cache, and is now.
-    #[inline(always)]
-    pub fn sift(&mut self, keys: &[u64], sieve: &mut impl Sieve) {
+    /// Puts every key into the sieve, addressed. It stays there if it was not in the cache, and is in the cache now.
+    fn sift(&mut self, keys: &[u64], sieve: &mut Sieve<'_>) {
         if self.mask == 0 {
             return sift_none(self.addressing, keys, sieve);
         }
@@ -83,7 +77,7 @@ impl RecentKeys {
     }
 
     /// Any width, and keys that are cut.
-    fn sift_wide(&mut self, keys: &[u64], sieve: &mut impl Sieve) {
+    fn sift_wide(&mut self, keys: &[u64], sieve: &mut Sieve<'_>) {
         let words = self.addressing.words();
         let mut addressed = vec![0; words];
         for key in keys.chunks_exact(words) {
@@ -104,7 +98,7 @@ impl RecentKeys {
 }
 
 /// No cache at all.
-fn sift_none(addressing: Addressing, keys: &[u64], sieve: &mut impl Sieve) {
+fn sift_none(addressing: Addressing, keys: &[u64], sieve: &mut Sieve<'_>) {
     let words = addressing.words();
     let mut addressed = vec![0; words];
     for key in keys.chunks_exact(words) {
@@ -115,7 +109,7 @@ fn sift_none(addressing: Addressing, keys: &[u64], sieve: &mut impl Sieve) {
 
 /// One mixed word is the whole key.
 #[inline(always)]
-fn sift_narrow(addressing: Addressing, entries: &mut [u64], keys: &[u64], sieve: &mut impl Sieve) {
+fn sift_narrow(addressing: Addressing, entries: &mut [u64], keys: &[u64], sieve: &mut Sieve<'_>) {
     let mask = entries.len() - 1;
     for key in keys {
         let mut addressed = [0];
@@ -129,7 +123,7 @@ fn sift_narrow(addressing: Addressing, entries: &mut [u64], keys: &[u64], sieve:
 
 /// A mixed word and one of the rest.
 #[inline(always)]
-fn sift_pairs(addressing: Addressing, entries: &mut [u64], keys: &[u64], sieve: &mut impl Sieve) {
+fn sift_pairs(addressing: Addressing, entries: &mut [u64], keys: &[u64], sieve: &mut Sieve<'_>) {
     let (entries, _) = entries.as_chunks_mut::<2>();
     let mask = entries.len() - 1;
     for key in keys.chunks_exact(2) {

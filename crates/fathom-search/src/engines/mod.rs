@@ -4,6 +4,7 @@ pub mod auto;
 pub mod bitstate;
 mod closing;
 pub mod ddfs;
+mod mail;
 pub mod ndfs;
 pub mod positions;
 pub mod ram;

@@ -1,7 +1,7 @@
 //! Policy of the layer loop: a candidate is compared with everything at once, in a compact exact table in RAM.
 //!
 //! ```text
-//! candidates --not offered a moment ago--> by shard --> table --new ones--> fresh, per thread --sorted, merged, coded--> layer
+//! candidates --not offered a moment ago--> by shard --> owner's table --new ones--> fresh, per thread --sorted, merged, coded--> layer
 //! ```
 //! The table knows which states were seen and nothing else. Closed layers are kept in `crate::layers`: the one being expanded is decoded from there block by block, and
 //! so are all of them when a path is looked for. Layers are sorted, so neighbours are alike and expand faster.
@@ -19,7 +19,8 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
 use super::closing::Closing;
-use super::routes::{Fullness, Routes, SHARDS_MAX, Sorting};
+use super::mail::Mail;
+use super::routes::{Fullness, Routes, SHARDS_MAX};
 use crate::error::SearchError;
 use crate::layer_loop::{ClosedLayer, LayerPolicy, OldestDuplicate};
 use crate::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
@@ -33,13 +34,22 @@ pub struct RamTable {
     batch_records: usize,
     /// Records that a worker collects for one shard before it locks it, and deals with at once; 0 if there is only one shard.
     shard_records: usize,
+    /// What threads leave for one another's shards.
+    mail: Mail,
     layers: Layers,
-    /// The next block of the current layer to be handed out.
-    cursor: AtomicUsize,
+    /// For each thread: the next block to be handed out of its part of the current layer.
+    cursors: Vec<Cursor>,
+    /// Workers made so far.
+    hired: AtomicUsize,
     closing: Closing,
     /// Layers with fewer new states are coded by one thread.
     shared_close_min: usize,
 }
+
+/// The next block of a part of a layer. No two share a cache line, nor a pair of lines that are fetched together.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Cursor(AtomicUsize);
 
 /// What a thread holds. No two threads' share a cache line, nor a pair of lines that are fetched together.
 #[derive(Debug)]
@@ -49,6 +59,10 @@ pub struct Worker {
     /// Candidates of a batch that are not recent, addressed.
     kept: Vec<u64>,
     routes: Routes,
+    /// Candidates that others left for a shard of this thread's.
+    letters: Vec<u64>,
+    /// Whether others may leave some.
+    is_here: bool,
     /// Which candidates of a batch were new.
     new: Vec<u32>,
     /// The new ones: its part of the next layer.
@@ -56,6 +70,8 @@ pub struct Worker {
     /// How many words of them, from the front, are in order.
     sorted: usize,
     encoder: LayerEncoder,
+    /// Which part of a layer it begins with, and which shards it owns.
+    number: usize,
     /// Blocks of the current layer that are this thread's.
     stretch: Range<usize>,
     decoder: LayerDecoder,
@@ -92,16 +108,21 @@ impl RamTable {
         let shard_records = if table.shard_count() == 1 {
             0
         } else {
-            (share / Routes::bytes_per_piece(table.shard_count(), width.words())).clamp(1, SHARD_BATCH_MAX)
+            let (shards, words) = (table.shard_count(), width.words());
+            let bytes = Routes::bytes_per_piece(shards, words) + Mail::bytes_per_piece(shards, words);
+            (share / bytes).clamp(1, SHARD_BATCH_MAX)
         };
+        let mail = Mail::new(budget, table.shard_count(), threads.max(1), width.words(), shard_records)?;
         Ok(RamTable {
             closing: Closing::new(width.words(), budget),
-            cursor: AtomicUsize::new(0),
+            cursors: (0..threads.max(1)).map(|_| Cursor::default()).collect(),
+            hired: AtomicUsize::new(0),
             budget: budget.clone(),
             shared_close_min: SHARED_CLOSE_MIN,
             table,
             batch_records,
             shard_records,
+            mail,
             layers,
         })
     }
@@ -127,14 +148,30 @@ impl RamTable {
         Ok(())
     }
 
-    /// The next blocks of the current layer that nobody has taken: many at first, since neighbours lead to the same states, and few at last, so that
-    /// all threads are done at about the same time.
-    fn take_stretch(&self) -> Range<usize> {
-        let blocks = self.layers.current_blocks();
-        let left = blocks.saturating_sub(self.cursor.load(Ordering::Relaxed));
-        let length = (left / STRETCHES_LEFT).clamp(1, STRETCH_MAX);
-        let begin = self.cursor.fetch_add(length, Ordering::Relaxed);
-        begin.min(blocks)..(begin + length).min(blocks)
+    /// The next blocks that nobody has taken, of the thread's own part of the current layer or, when that is done, of another's: many at first, since
+    /// neighbours lead to the same states, and few at last, so that all threads are done at about the same time.
+    fn take_stretch(&self, number: usize) -> Range<usize> {
+        let count = self.cursors.len();
+        for part in (0..count).map(|next| (number + next) % count) {
+            let Range { start, end } = self.part(part);
+            let cursor = &self.cursors[part].0;
+            let left = (end - start).saturating_sub(cursor.load(Ordering::Relaxed));
+            if left > 0 {
+                let length = (left / STRETCHES_LEFT).clamp(1, STRETCH_MAX);
+                let begin = start + cursor.fetch_add(length, Ordering::Relaxed);
+                if begin < end {
+                    return begin..(begin + length).min(end);
+                }
+            }
+        }
+        0..0
+    }
+
+    /// The blocks that a thread begins with. Threads far apart in a layer hardly ever come upon the same new states at the same time: each finds what it
+    /// offered a moment ago, and the buckets of the table that it touched, in its own caches.
+    fn part(&self, number: usize) -> Range<usize> {
+        let (blocks, count) = (self.layers.current_blocks(), self.cursors.len());
+        blocks * number / count..blocks * (number + 1) / count
     }
 
     /// Puts a worker's new states in order, if they are not.
@@ -146,41 +183,83 @@ impl RamTable {
         Ok(())
     }
 
-    /// Sorts candidates by shard, and inserts where enough of them came together.
+    /// Sorts candidates by shard. Where enough of them came together they are inserted or, if another thread owns the shard, left for it.
     fn route(&self, worker: &mut Worker, candidates: &[u64]) -> Result<(), SearchError> {
-        let addressing = self.table.addressing();
-        let Worker { recent, routes, .. } = worker;
-        recent.sift(candidates, &mut Sorting(addressing, routes));
+        let Worker { recent, kept, routes, number, .. } = worker;
+        let number = *number;
+        kept.clear();
+        recent.keep_others(candidates, kept);
+        routes.put(self.table.addressing(), kept);
         for shard in 0..self.table.shard_count() {
-            let table = match worker.routes.fullness(shard) {
-                Fullness::Room => continue,
-                Fullness::Enough => self.table.try_lock(shard),
-                Fullness::Full => Some(self.table.lock(shard)),
-            };
-            if let Some(mut table) = table {
-                insert_shard(&mut table, worker, shard)?;
+            let is_own = self.mail.owner(shard) == number;
+            if is_own && self.mail.waits(shard) {
+                self.insert_letters(worker, shard)?;
+            }
+            let fullness = worker.routes.fullness(shard);
+            if fullness != Fullness::Room && (is_own || !self.hand_over(worker, shard)) {
+                self.insert_routed(worker, shard, is_own || fullness == Fullness::Full)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves what a worker holds for another's shard to that one, if it is there and has room.
+    fn hand_over(&self, worker: &mut Worker, shard: usize) -> bool {
+        let posted = self.mail.post(shard, worker.routes.of(shard));
+        if posted {
+            worker.routes.clear(shard);
+        }
+        posted
+    }
+
+    /// Inserts what a worker holds for a shard and keeps the new ones; if it is not to wait, only where nobody else is at that shard.
+    fn insert_routed(&self, worker: &mut Worker, shard: usize, wait: bool) -> Result<(), SearchError> {
+        let table = if wait { Some(self.table.lock(shard)) } else { self.table.try_lock(shard) };
+        if let Some(mut table) = table {
+            let Worker { routes, new, fresh, .. } = worker;
+            insert(&mut table, routes.of(shard), new, fresh)?;
+            routes.clear(shard);
+        }
+        Ok(())
+    }
+
+    /// Inserts what others left for a worker's own shard and keeps the new ones.
+    fn insert_letters(&self, worker: &mut Worker, shard: usize) -> Result<(), SearchError> {
+        let Worker { letters, new, fresh, .. } = worker;
+        self.mail.collect(shard, letters);
+        insert(&mut self.table.lock(shard), letters, new, fresh)
+    }
+
+    /// Deals with everything that a worker holds back, its own and others'. From now on nothing is left for it.
+    fn deliver(&self, worker: &mut Worker) -> Result<(), SearchError> {
+        let number = worker.number;
+        self.mail.leave(number);
+        worker.is_here = false;
+        let shards = 0..self.table.shard_count();
+        for shard in shards.clone().filter(|shard| self.mail.owner(*shard) == number) {
+            self.insert_letters(worker, shard)?;
+            self.insert_routed(worker, shard, true)?;
+        }
+        // First what others take and the shards that nobody is at, then those that one has to wait for.
+        for wait in [false, true] {
+            for shard in shards.clone() {
+                if !worker.routes.of(shard).is_empty() && !self.hand_over(worker, shard) {
+                    self.insert_routed(worker, shard, wait)?;
+                }
             }
         }
         Ok(())
     }
 }
 
-/// Into how many shards a table is cut, as a power of two. Keys that are cut are numbered by half in every shard anew, so of those there are no more than it
-/// takes to keep threads apart.
+/// Into how many shards a table is cut, as a power of two. Shards of keys that are cut have a dictionary of their own beside the pairs, so of those there are no
+/// more than it takes to keep threads apart.
 fn shard_bits(bits: u32, threads: usize) -> u32 {
     match (threads, bits <= DIRECT_BITS_MAX) {
         (0 | 1, _) => 0,
         (_, true) => SHARD_BITS,
         (_, false) => (2 * threads).next_power_of_two().ilog2().min(SHARD_BITS),
     }
-}
-
-/// Inserts what a worker holds for a shard and keeps the new ones.
-fn insert_shard(table: &mut Table, worker: &mut Worker, shard: usize) -> Result<(), SearchError> {
-    let Worker { routes, new, fresh, .. } = worker;
-    insert(table, routes.of(shard), new, fresh)?;
-    routes.clear(shard);
-    Ok(())
 }
 
 /// Inserts addressed keys and keeps the new ones, as they were before.
@@ -212,15 +291,21 @@ impl LayerPolicy for RamTable {
         let (count, width, budget) = (self.table.shard_count(), self.layers.width(), &self.budget);
         let words = width.words();
         let recent_bytes = RECENT_BYTES.min(budget.free() / 64);
+        // Words of what others leave for a shard, and candidates that are inserted at once.
+        let room = self.mail.room();
+        let together = self.batch_records.max(room / words);
         Ok(Worker {
-            _charge: budget.charge("candidates", self.batch_records * (words * 8 + 4))?,
+            _charge: budget.charge("candidates", self.batch_records * words * 8 + room * 8 + together * 4)?,
             recent: RecentKeys::new(self.table.addressing(), recent_bytes, budget)?,
             kept: Vec::with_capacity(self.batch_records * words),
             routes: Routes::new(budget, count, words, self.shard_records)?,
-            new: Vec::with_capacity(self.batch_records),
+            letters: Vec::with_capacity(room),
+            is_here: false,
+            new: Vec::with_capacity(together),
             fresh: ChargedVec::with_capacity(budget, "next layer", 0)?,
             sorted: 0,
             encoder: LayerEncoder::new(budget, width)?,
+            number: self.hired.fetch_add(1, Ordering::Relaxed) % self.cursors.len(),
             stretch: 0..0,
             decoder: LayerDecoder::new(budget, width)?,
             served: 0,
@@ -230,6 +315,10 @@ impl LayerPolicy for RamTable {
     fn offer(&self, worker: &mut Worker, candidates: Records<'_>) -> Result<(), SearchError> {
         let words = candidates.words_per_record();
         if self.shard_records > 0 {
+            if !worker.is_here {
+                self.mail.come(worker.number);
+                worker.is_here = true;
+            }
             let mut pieces = candidates.words().chunks(self.shard_records * words);
             return pieces.try_for_each(|piece| self.route(worker, piece));
         }
@@ -243,17 +332,8 @@ impl LayerPolicy for RamTable {
     }
 
     fn flush(&self, worker: &mut Worker) -> Result<(), SearchError> {
-        // First the shards that nobody is at, then those that one has to wait for.
-        for wait in [false, true] {
-            for shard in 0..self.table.shard_count() {
-                if worker.routes.of(shard).is_empty() {
-                    continue;
-                }
-                let table = if wait { Some(self.table.lock(shard)) } else { self.table.try_lock(shard) };
-                if let Some(mut table) = table {
-                    insert_shard(&mut table, worker, shard)?;
-                }
-            }
+        if self.shard_records > 0 {
+            self.deliver(worker)?;
         }
         // Nothing more is to come from this thread, so it sorts what it found while others may still be at work.
         self.sort(worker)
@@ -284,7 +364,7 @@ impl LayerPolicy for RamTable {
             worker.stretch = 0..0;
             worker.served = usize::MAX;
         }
-        self.cursor.store(0, Ordering::Relaxed);
+        self.cursors.iter().for_each(|cursor| cursor.0.store(0, Ordering::Relaxed));
         Ok(ClosedLayer { states: states as u64, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
@@ -297,7 +377,7 @@ impl LayerPolicy for RamTable {
         batch.clear();
         if worker.served >= worker.decoder.records().len() {
             if worker.stretch.is_empty() {
-                worker.stretch = self.take_stretch();
+                worker.stretch = self.take_stretch(worker.number);
             }
             let Some(block) = worker.stretch.next() else { return Ok(()) };
             self.layers.decode_current(block, &mut worker.decoder);

@@ -5,7 +5,7 @@
 //! are not put to sleep and woken for a lock that is held for some microseconds.
 
 use fathom_disk::budget::{Budget, BudgetError, Charge};
-use fathom_disk::table::{Addressing, Sieve};
+use fathom_disk::table::Addressing;
 
 /// Candidates by shard, addressed.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(super) struct Routes {
     piece: usize,
     /// Shard after shard, room for [`ROOM_PIECES`] pieces each.
     keys: Vec<u64>,
+    /// Words from one shard's room to the next one's.
+    stride: usize,
     /// Candidates in each. Inline, so that no other thread's memory lies on the same cache line.
     counts: [u32; SHARDS_MAX],
     _charge: Charge,
@@ -24,6 +26,10 @@ pub(super) struct Routes {
 pub(super) const SHARDS_MAX: usize = 16;
 /// Pieces that a shard has room for.
 const ROOM_PIECES: usize = 4;
+/// Words of a page. Places that are whole pages apart share a set of the nearest cache, which has eight lines, and shards fill alike: so large rooms
+/// are this many words more than pages apart.
+const PAGE_WORDS: usize = 512;
+const SKEW_WORDS: usize = 40;
 
 /// What a shard's candidates ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,27 +56,36 @@ impl Routes {
         piece: usize,
     ) -> Result<Routes, BudgetError> {
         assert!(shards <= SHARDS_MAX, "no more shards than there are counts");
-        let bytes = piece * Routes::bytes_per_piece(shards, words);
-        let _charge = budget.charge("candidates", bytes)?;
-        Ok(Routes { words, piece, keys: vec![0; bytes / 8], counts: [0; SHARDS_MAX], _charge })
+        let room = ROOM_PIECES * piece * words;
+        let stride = room + if room < PAGE_WORDS { 0 } else { SKEW_WORDS };
+        let _charge = budget.charge("candidates", shards * stride * 8)?;
+        Ok(Routes { words, piece, keys: vec![0; shards * stride], stride, counts: [0; SHARDS_MAX], _charge })
     }
 
-    /// Writes a candidate behind those of its shard, where it stays only if it is to.
-    #[inline(always)]
-    pub(super) fn put(&mut self, shard: usize, key: &[u64], stays: bool) {
-        let count = &mut self.counts[shard];
-        let at = (ROOM_PIECES * shard * self.piece + *count as usize) * self.words;
-        match key {
-            [only] => self.keys[at] = *only,
-            _ => self.keys[at..at + self.words].copy_from_slice(key),
+    /// Puts candidates, addressed, behind those of their shards: one piece of them, of which each shard has room for all.
+    pub(super) fn put(&mut self, addressing: Addressing, candidates: &[u64]) {
+        let Routes { keys, stride, counts, .. } = self;
+        if addressing.words() == 1 {
+            // The same as below, without anything that depends on the width.
+            for key in candidates {
+                let shard = addressing.shard(std::slice::from_ref(key)) % SHARDS_MAX;
+                keys[shard * *stride + counts[shard] as usize] = *key;
+                counts[shard] += 1;
+            }
+        } else {
+            let words = addressing.words();
+            for key in candidates.chunks_exact(words) {
+                let shard = addressing.shard(key);
+                let at = shard * *stride + counts[shard] as usize * words;
+                keys[at..at + words].copy_from_slice(key);
+                counts[shard] += 1;
+            }
         }
-        *count += u32::from(stays);
     }
 
     /// The candidates of a shard.
     pub(super) fn of(&self, shard: usize) -> &[u64] {
-        let begin = ROOM_PIECES * shard * self.piece * self.words;
-        &self.keys[begin..][..self.counts[shard] as usize * self.words]
+        &self.keys[shard * self.stride..][..self.counts[shard] as usize * self.words]
     }
 
     /// Forgets the candidates of a shard.
@@ -92,41 +107,40 @@ impl Routes {
     }
 }
 
-/// Routes of keys addressed in this way, as what recent candidates are sifted into.
-pub(super) struct Sorting<'a>(pub(super) Addressing, pub(super) &'a mut Routes);
-
-impl Sieve for Sorting<'_> {
-    #[inline(always)]
-    fn put(&mut self, addressed: &[u64], stays: bool) {
-        let Sorting(addressing, routes) = self;
-        routes.put(addressing.shard(addressed), addressed, stays);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_disk::table::ShardedTable;
 
     #[test]
-    fn what_stayed_is_there_until_it_is_cleared() {
+    fn candidates_are_with_their_shard_until_they_are_cleared() {
         let mut seed = 9u64;
-        for (shards, words, piece) in [(1, 1, 1), (2, 1, 3), (16, 2, 8), (5, 4, 64)] {
-            let mut routes = Routes::new(&Budget::unlimited(), shards, words, piece).unwrap();
+        for (bits, shard_bits, piece) in
+            [(5, 0, 1), (40, 1, 3), (64, 4, 200), (70, 4, 8), (90, 2, 70), (200, 3, 64)]
+        {
+            let budget = Budget::unlimited();
+            let table = ShardedTable::new(bits, shard_bits, &budget).unwrap();
+            let (addressing, shards) = (table.addressing(), table.shard_count());
+            let words = addressing.words();
+            let mut routes = Routes::new(&budget, shards, words, piece).unwrap();
             let mut expected = vec![Vec::new(); shards];
-            let mut number = 0u64;
             for _ in 0..50 {
+                let mut candidates = Vec::new();
                 for _ in 0..piece {
-                    seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    let (shard, stays) = ((seed >> 40) as usize % shards, seed >> 63 == 0);
-                    let key: Vec<u64> = (0..words as u64).map(|word| number * 8 + word).collect();
-                    number += 1;
-                    routes.put(shard, &key, stays);
-                    if stays {
-                        expected[shard].extend(key);
-                    }
+                    let key: Vec<u64> = (0..words)
+                        .map(|word| {
+                            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                            if word == 0 { seed >> (64 - (bits - 1) % 64 - 1) } else { seed }
+                        })
+                        .collect();
+                    let mut addressed = vec![0; words];
+                    addressing.address(&key, &mut addressed);
+                    expected[addressing.shard(&addressed)].extend(&addressed);
+                    candidates.extend(addressed);
                 }
+                routes.put(addressing, &candidates);
                 for (shard, expected) in expected.iter_mut().enumerate() {
-                    assert_eq!(routes.of(shard), *expected);
+                    assert_eq!(routes.of(shard), *expected, "{bits} bits");
                     let fullness = routes.fullness(shard);
                     assert_eq!(fullness == Fullness::Room, expected.len() < piece * words);
                     assert_eq!(
