@@ -42,6 +42,17 @@ impl Graph {
         self.arcs.iter().map(Vec::len).sum()
     }
 
+    /// The edges of an automaton, whatever their guards say.
+    pub(crate) fn skeleton(automaton: &Automaton) -> Self {
+        let arc = |edge: &Edge| Arc { target: edge.target.index(), marks: edge.marks, label: label::ALL };
+        Graph {
+            initial: automaton.initial.index(),
+            arcs: automaton.states.iter().map(|edges| edges.iter().map(arc).collect()).collect(),
+            mark_count: automaton.mark_count,
+            state_based: automaton.placement == Placement::State,
+        }
+    }
+
     pub(crate) fn from_automaton(automaton: &Automaton, labels: &mut Labels) -> Self {
         let arc = |edge: &Edge, labels: &mut Labels| Arc {
             target: edge.target.index(),

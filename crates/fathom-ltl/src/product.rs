@@ -21,6 +21,7 @@ use fathom_model::steps::{Columns, Full, Labels, Marks, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 
 use crate::automaton::{Automaton, Edge, MARKS_MAX, StateId};
+use crate::strength;
 use crate::tagged::{Source, Tagged};
 
 /// A system and an automaton in lock step: a system. Its labels are the system's.
@@ -29,6 +30,8 @@ pub struct Product<S> {
     tagged: Tagged<S>,
     automaton: Automaton,
     names: AutomatonNames,
+    /// By state of the automaton: whether an accepting run may come back to it for ever.
+    recurring: Vec<bool>,
     /// By fairness mark: the process.
     fair: Vec<u32>,
 }
@@ -85,7 +88,8 @@ impl<S: TransitionSystem> Product<S> {
         let mut tagged = Tagged::new(system, &names.automaton, automaton.states.len() as u32);
         tagged.shape.action_count = tagged.shape.action_count.saturating_add(1);
         tagged.shape.mark_count = mark_count as u32;
-        Ok(Product { tagged, automaton, names, fair: fair.to_vec() })
+        let recurring = strength::recurring(&automaton);
+        Ok(Product { tagged, automaton, names, recurring, fair: fair.to_vec() })
     }
 
     /// The system.
@@ -112,6 +116,12 @@ impl<S: TransitionSystem> Product<S> {
     pub fn parts(&self, record: &[u64]) -> (Vec<u64>, StateId) {
         let (part, state) = self.tagged.parts(record);
         (part, StateId(state))
+    }
+
+    /// Whether an accepting run may come back to a state for ever, as far as the automaton tells: if not, no search for cycles need look at it.
+    #[inline]
+    pub fn recurs(&self, record: &[u64]) -> bool {
+        self.recurring[self.tagged.tag_of(record) as usize]
     }
 
     /// Pushes the product's steps from a state of the system and one of the automaton.

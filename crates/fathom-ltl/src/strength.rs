@@ -111,6 +111,18 @@ pub fn saturated(automaton: &Automaton, profile: &Profile) -> Automaton {
     plain
 }
 
+/// Of each state, whether a run that is accepting may come back to it for ever: whether all marks are met inside its component.
+pub fn recurring(automaton: &Automaton) -> Vec<bool> {
+    let graph = Graph::skeleton(automaton);
+    let components = graph.components();
+    let mut recurring = vec![false; automaton.states.len()];
+    for (component, members) in components.members.iter().enumerate() {
+        let accepting = graph.is_accepting(&components, component);
+        members.iter().for_each(|state| recurring[*state] = accepting);
+    }
+    recurring
+}
+
 fn strength(graph: &Graph, components: &Components, component: usize, labels: &mut Labels) -> Strength {
     if !graph.is_accepting(components, component) {
         return Strength::Rejecting;

@@ -60,6 +60,12 @@ impl<S: TransitionSystem> Tagged<S> {
         (part, tag)
     }
 
+    /// The tag of a record.
+    #[inline]
+    pub(crate) fn tag_of(&self, record: &[u64]) -> u32 {
+        self.tag.of(record)
+    }
+
     /// The initial records, all with one tag.
     pub(crate) fn initial(&self, tag: u32, out: &mut Steps) {
         out.clear();

@@ -41,6 +41,15 @@ impl Tag {
         *last |= u64::from(tag);
     }
 
+    /// Reads the tag.
+    #[inline]
+    pub fn of(self, wide: &[u64]) -> u32 {
+        match wide.last() {
+            Some(low) => (low & ((1 << self.bits) - 1)) as u32,
+            None => 0,
+        }
+    }
+
     /// Reads the record that carries a tag, and the tag.
     #[inline]
     pub fn split(self, wide: &[u64], record: &mut [u64]) -> u32 {
@@ -81,6 +90,7 @@ mod tests {
                     let mut back = vec![u64::MAX; words_for(width_bits)];
                     assert_eq!(tag.split(&wide, &mut back), number, "{width_bits} bits, {bits} of a tag");
                     assert_eq!(back, record, "{width_bits} bits, {bits} of a tag");
+                    assert_eq!(tag.of(&wide), number, "{width_bits} bits, {bits} of a tag");
                     for low in 0..width_bits {
                         assert_eq!(read_bits(&wide, low + tag.bits, 1), read_bits(&record, low, 1));
                     }

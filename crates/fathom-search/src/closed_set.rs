@@ -1,7 +1,8 @@
-//! What was reached, once in sorted order, and every state a number?
+//! What was reached and matters, once in sorted order, and every state a number?
 //!
 //! A breadth-first search keeps layers, each sorted, or runs, each of some layers. Passes over everything want one order: all of it becomes one run on a volume, and a perfect
-//! hash over that gives each state a number below their count, so that what is known of states lies in plain arrays.
+//! hash over that gives each state a number below their count, so that what is known of states lies in plain arrays. States that no accepting run repeats for ever, as the automaton tells
+//! without a search ([`Recurs`]), are left out: they have no number and take no memory.
 //!
 //! Memory: while sorting and hashing, half of what the budget has free at most; then the perfect hash, about 3 bits per state, and the buffer of a scan. I/O: runs are
 //! merged, so each record is read and written once; layers are sorted first. A scan reads the run once.
@@ -37,6 +38,12 @@ pub trait Reached {
     ) -> Result<(), SearchError>;
 }
 
+/// Whether an accepting run may come back to a state for ever. Where it is false no search for cycles need look.
+pub type Recurs<'a> = &'a (dyn Fn(&[u64]) -> bool + Sync);
+
+/// What is known of states whose automaton is unknown: any may recur.
+pub const ALL_RECUR: Recurs<'static> = &|_| true;
+
 /// The layers that a policy of the layer loop has kept, which are all.
 #[derive(Debug)]
 pub struct KeptLayers<'a, P> {
@@ -45,9 +52,9 @@ pub struct KeptLayers<'a, P> {
     width: KeyWidth,
 }
 
-/// All reached states, in order, numbered.
-#[derive(Debug)]
-pub struct ClosedSet {
+/// Reached states that may recur, in order, numbered.
+pub struct ClosedSet<'r> {
+    recurs: Recurs<'r>,
     run: Run,
     numbers: PerfectHash,
     words: usize,
@@ -91,14 +98,15 @@ impl<P: LayerPolicy> Reached for KeptLayers<'_, P> {
     }
 }
 
-impl ClosedSet {
-    /// Puts what was reached in order and numbers it. The volume must be empty of files of that kind.
+impl<'r> ClosedSet<'r> {
+    /// Puts what was reached and may recur in order and numbers it. The volume must be empty of files of that kind.
     pub fn new(
         reached: &dyn Reached,
+        recurs: Recurs<'r>,
         shape: &Shape,
         volume: &Volume,
         budget: &Budget,
-    ) -> Result<ClosedSet, SearchError> {
+    ) -> Result<ClosedSet<'r>, SearchError> {
         let width = width_of(shape)?;
         let words = width.words();
         let bytes = (budget.free() / 4).min(WORK_BYTES_MAX);
@@ -107,40 +115,54 @@ impl ClosedSet {
         let each = PerfectHashBuilder::keys_per_shard_within(bytes / 2, words);
         let mut builder = PerfectHashBuilder::new(volume, NUMBERS, words, each, budget)?;
         reached.visit_sorted(volume, budget, bytes, &mut |keys| {
-            writer.push(keys)?;
-            keys.chunks_exact(words).try_for_each(|key| builder.push(key))?;
+            for key in keys.chunks_exact(words).filter(|key| recurs(key)) {
+                writer.push(key)?;
+                builder.push(key)?;
+            }
             Ok(())
         })?;
         // Whoever commits the files finds them whole.
         writer.finish(true)?;
         builder.finish()?;
-        ClosedSet::open(shape, volume, budget)
+        ClosedSet::open(recurs, shape, volume, budget)
     }
 
     /// The set whose files were committed in a directory, if they were; else one that is made now, and committed.
     pub fn committed(
         reached: &dyn Reached,
+        recurs: Recurs<'r>,
         shape: &Shape,
         directory: &mut RunDirectory,
         budget: &Budget,
-    ) -> Result<ClosedSet, SearchError> {
+    ) -> Result<ClosedSet<'r>, SearchError> {
         let volume = directory.volume().clone();
         if directory.committed().is_some_and(|manifest| manifest.names(NUMBERS)) {
-            return ClosedSet::open(shape, &volume, budget);
+            return ClosedSet::open(recurs, shape, &volume, budget);
         }
-        let set = ClosedSet::new(reached, shape, &volume, budget)?;
+        let set = ClosedSet::new(reached, recurs, shape, &volume, budget)?;
         let named = |name: &str| Named { name: name.to_owned(), grows: false, note: Vec::new() };
         directory.commit(&[], &[named(RUN), named(NUMBERS)])?;
         Ok(set)
     }
 
     /// The set whose files are on a volume.
-    fn open(shape: &Shape, volume: &Volume, budget: &Budget) -> Result<ClosedSet, SearchError> {
+    fn open(
+        recurs: Recurs<'r>,
+        shape: &Shape,
+        volume: &Volume,
+        budget: &Budget,
+    ) -> Result<ClosedSet<'r>, SearchError> {
         let width = width_of(shape)?;
         let words = width.words();
         let run = Run::open(volume, budget, RUN, width, Tag::default())?;
         let numbers = PerfectHash::open(volume, NUMBERS, words, budget)?;
-        Ok(ClosedSet { run, numbers, words, budget: budget.clone() })
+        Ok(ClosedSet { recurs, run, numbers, words, budget: budget.clone() })
+    }
+
+    /// Whether a state that was reached is in the set.
+    #[inline]
+    pub fn has(&self, record: &[u64]) -> bool {
+        (self.recurs)(record)
     }
 
     /// How many states there are.
@@ -168,7 +190,7 @@ impl ClosedSet {
         self.run.bytes()
     }
 
-    /// Appends the numbers of states, all of which are in the set.
+    /// Appends the numbers of states. The number of one that is not in the set says nothing.
     pub fn numbers(&self, records: Records<'_>, numbers: &mut Vec<u64>) {
         self.numbers.index_batch(records.words(), numbers);
     }

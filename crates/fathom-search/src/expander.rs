@@ -17,7 +17,7 @@ use crate::error::SearchError;
 /// Expands states of a closed set and gives the numbers of what their steps lead to. For one thread.
 pub(crate) struct Expander<'a> {
     pub(crate) system: &'a dyn TransitionSystem,
-    pub(crate) set: &'a ClosedSet,
+    pub(crate) set: &'a ClosedSet<'a>,
     /// Which steps count: all, or those that carry all marks.
     only_marked: bool,
     all_marks: u64,
@@ -49,7 +49,7 @@ impl<'a> Expander<'a> {
     /// One of so many that share a budget.
     pub(crate) fn new(
         system: &'a dyn TransitionSystem,
-        set: &'a ClosedSet,
+        set: &'a ClosedSet<'a>,
         only_marked: bool,
         threads: usize,
         budget: &Budget,
@@ -77,7 +77,7 @@ impl<'a> Expander<'a> {
         })
     }
 
-    /// Expands sources and visits every step that counts, with the place of its source.
+    /// Expands sources and visits every step that counts and stays in the set, with the place of its source.
     pub(crate) fn each(
         &mut self,
         sources: Records<'_>,
@@ -108,7 +108,7 @@ impl<'a> Expander<'a> {
             self.sent.clear();
             for source in 0..finished {
                 for step in self.steps.steps_of(source) {
-                    if !self.only_marked || self.steps.marks(step).0 & self.all_marks == self.all_marks {
+                    if self.counts(step) {
                         let (steps, number) = (&self.steps, self.numbers[step]);
                         if visit(done + source, Taken { steps, step, number })? {
                             self.sent.push(step as u32);
@@ -125,6 +125,13 @@ impl<'a> Expander<'a> {
             done += finished;
         }
         Ok(())
+    }
+
+    /// Whether a step stays in the set, and is one of those that count.
+    #[inline]
+    fn counts(&self, step: usize) -> bool {
+        (!self.only_marked || self.steps.marks(step).0 & self.all_marks == self.all_marks)
+            && self.set.has(self.steps.target(step))
     }
 
     /// Expands some of the sources, at least one, and numbers the targets.

@@ -11,6 +11,8 @@
 //! Marks are on steps, so acceptance may be generalised and nothing is added to states. In a round that takes nothing away, a component that no other component leads to is
 //! a cycle, and what leads to its states with a mark is inside it.
 //!
+//! The start is all states that the automaton lets recur: an accepting cycle has no others.
+//!
 //! If the automaton is *weak*, so that the steps of a cycle all carry every mark or none does, steps without marks do not matter and one trimming decides.
 //!
 //! What is taken away together is a *class*, in the order of their going; a [`Witness`] is told of each state and its class. No step leads to an earlier class. Inside a class
@@ -54,8 +56,8 @@ pub struct Outcome {
 pub struct Task<'a> {
     /// The system.
     pub system: &'a dyn TransitionSystem,
-    /// Its states.
-    pub set: &'a ClosedSet,
+    /// Its states that may recur.
+    pub set: &'a ClosedSet<'a>,
     /// Whether the steps of every cycle all carry every mark, or none does.
     pub weak: bool,
     /// How many threads expand.

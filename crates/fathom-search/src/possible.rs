@@ -13,7 +13,7 @@ use fathom_model::steps::Labels;
 use fathom_model::system::TransitionSystem;
 
 use crate::bits::Bits;
-use crate::closed_set::{ClosedSet, KeptLayers};
+use crate::closed_set::{ALL_RECUR, ClosedSet, KeptLayers};
 use crate::error::SearchError;
 use crate::expander::Expander;
 use crate::layer_loop::{LayerPolicy, Observer, Progress};
@@ -46,7 +46,7 @@ pub fn run<P: LayerPolicy>(
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
     let reached = KeptLayers::new(policy, layers, system.shape())?;
-    let set = ClosedSet::new(&reached, system.shape(), volume, budget)?;
+    let set = ClosedSet::new(&reached, ALL_RECUR, system.shape(), volume, budget)?;
     let mut expander = Expander::new(system, &set, false, 1, budget)?;
     let able = goals(system, goal, &set, budget)?;
     let mut outcome = Outcome::default();

@@ -82,6 +82,7 @@ pub fn check(
     let task = Task {
         engine: settings.engine,
         weak: property.is_weak() && fair.is_empty(),
+        recurs: &|record| product.recurs(record),
         stop_at_fault: settings.faults == Faults::Stop,
         resources,
         budget: &budget,

@@ -11,6 +11,7 @@ use fathom_ltl::degeneralised::Degeneralised;
 use fathom_ltl::product::{Product, ProductError};
 use fathom_model::record::Checksum;
 use fathom_model::system::TransitionSystem;
+use fathom_search::closed_set::Recurs;
 use fathom_search::depth_first::Found;
 use fathom_search::engines::bitstate::Bitstate;
 use fathom_search::engines::ndfs::{self, ExactSet};
@@ -87,6 +88,8 @@ pub(crate) struct Task<'a> {
     pub(crate) engine: LivenessEngine,
     /// Whether the steps of every cycle all carry every mark, or none does.
     pub(crate) weak: bool,
+    /// Which states an accepting run may come back to for ever.
+    pub(crate) recurs: Recurs<'a>,
     pub(crate) stop_at_fault: bool,
     pub(crate) resources: &'a Resources,
     pub(crate) budget: &'a Budget,
@@ -157,8 +160,9 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
         return dispatch(product, task);
     }
     let counted = Degeneralised::new(product);
-    let mut searched = dispatch(&counted, task)?;
     let part = |record: &[u64]| counted.part(record);
+    let recurs = |record: &[u64]| product.recurs(&part(record));
+    let mut searched = dispatch(&counted, &Task { recurs: &recurs, ..*task })?;
     searched.lasso = searched.lasso.map(|lasso| lasso.project(part));
     if let Some(path) = searched.fault.as_mut().and_then(|found| found.path.as_mut()) {
         path.records = path.records.iter().map(|record| part(record)).collect();

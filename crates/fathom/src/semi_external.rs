@@ -154,7 +154,15 @@ fn passes(system: &dyn TransitionSystem, task: &Task<'_>, reached: &dyn Reached)
         }
     };
     let threads = resources.threads;
-    let search = Search { system, weak: task.weak, threads, volume: &volume, budget, observer: watcher };
+    let search = Search {
+        system,
+        weak: task.weak,
+        recurs: task.recurs,
+        threads,
+        volume: &volume,
+        budget,
+        observer: watcher,
+    };
     let Some(home) = lasting else {
         return Ok(match task.engine {
             LivenessEngine::Ddfs => ddfs::run(&search, reached)?,

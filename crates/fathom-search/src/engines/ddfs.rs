@@ -16,7 +16,7 @@ use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use super::semi_owcty::{self, Outcome, with_stem};
 use crate::bits::Bits;
-use crate::closed_set::{ClosedSet, Reached};
+use crate::closed_set::{ALL_RECUR, ClosedSet, Reached};
 use crate::cycle::Cycle;
 use crate::error::SearchError;
 use crate::layer_loop::{Observer, Progress};
@@ -35,7 +35,7 @@ const BLOCK_BYTES: usize = 1 << 16;
 /// If memory or the volume do not suffice.
 pub fn run(search: &semi_owcty::Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
     let semi_owcty::Search { system, volume, budget, observer, .. } = *search;
-    let set = ClosedSet::new(reached, system.shape(), volume, budget)?;
+    let set = ClosedSet::new(reached, ALL_RECUR, system.shape(), volume, budget)?;
     let mut search = Search::new(system, &set, budget, observer)?;
     let block = (budget.free() / 64).clamp(256, BLOCK_BYTES);
     let mut accepting = Queue::new(volume, "accepting", system.shape().words(), block, budget)?;
@@ -67,7 +67,7 @@ pub fn run(search: &semi_owcty::Search<'_>, reached: &dyn Reached) -> Result<Out
 
 struct Search<'a> {
     system: &'a dyn TransitionSystem,
-    set: &'a ClosedSet,
+    set: &'a ClosedSet<'a>,
     observer: &'a dyn Observer,
     visited: Bits,
     path: PathStack,
@@ -82,7 +82,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(
         system: &'a dyn TransitionSystem,
-        set: &'a ClosedSet,
+        set: &'a ClosedSet<'a>,
         budget: &Budget,
         observer: &'a dyn Observer,
     ) -> Result<Search<'a>, SearchError> {

@@ -13,11 +13,11 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
-use crate::closed_set::{ClosedSet, Reached};
+use crate::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
 use crate::cycle;
 use crate::error::SearchError;
 use crate::expander::Expander;
-use crate::fix_point;
+use crate::fix_point::{self, Witness};
 use crate::lasso::Lasso;
 use crate::layer_loop::Observer;
 use crate::ranks::RankLog;
@@ -30,6 +30,8 @@ pub struct Search<'a> {
     pub system: &'a dyn TransitionSystem,
     /// Whether the steps of every cycle all carry every mark, or none does.
     pub weak: bool,
+    /// Which states an accepting run may come back to for ever: the others are generated, and not looked at again.
+    pub recurs: Recurs<'a>,
     /// How many threads expand.
     pub threads: usize,
     /// Empty; whoever made it empties it.
@@ -87,17 +89,22 @@ fn proven(
     reached: &dyn Reached,
     mut certificate: Option<(&mut RunDirectory, Tag)>,
 ) -> Result<Outcome, SearchError> {
-    let Search { system, weak, threads, volume, budget, observer } = *search;
+    let Search { system, weak, threads, volume, budget, observer, .. } = *search;
+    // Ranks of an automaton that is not weak are of all states.
+    let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { search.recurs };
     let set = match &mut certificate {
-        Some((directory, _)) => ClosedSet::committed(reached, system.shape(), directory, budget)?,
-        None => ClosedSet::new(reached, system.shape(), volume, budget)?,
+        Some((directory, _)) => ClosedSet::committed(reached, recurs, system.shape(), directory, budget)?,
+        None => ClosedSet::new(reached, recurs, system.shape(), volume, budget)?,
     };
     let log = match &certificate {
         Some((directory, tag)) => Some(RankLog::new(directory, *tag, system.shape(), weak, budget)?),
         None => None,
     };
+    if let Some(log) = log.as_ref().filter(|_| weak) {
+        rank_others(reached, recurs, log)?;
+    }
     let task = fix_point::Task { system, set: &set, weak, threads, volume, budget, observer };
-    let passes = fix_point::run(task, log.as_ref().map(|log| log as &dyn fix_point::Witness))?;
+    let passes = fix_point::run(task, log.as_ref().map(|log| log as &dyn Witness))?;
     let mut outcome = Outcome {
         stopped: passes.left.is_none(),
         rounds: passes.rounds,
@@ -131,6 +138,23 @@ fn proven(
         }
     }
     Ok(outcome)
+}
+
+/// States that do not recur are of the first class. Nothing is asked of their ranks.
+fn rank_others(reached: &dyn Reached, recurs: Recurs<'_>, log: &RankLog) -> Result<(), SearchError> {
+    log.class(None)?;
+    for layer in 0..reached.layer_count() {
+        let mut outcome = Ok(());
+        reached.visit_layer(layer, &mut |records| {
+            for record in records.iter().filter(|record| !recurs(record)) {
+                if outcome.is_ok() {
+                    outcome = log.take(Records::new(record, record.len()));
+                }
+            }
+        })?;
+        outcome?;
+    }
+    Ok(())
 }
 
 /// A cycle with a shortest way to its first state.

@@ -9,7 +9,7 @@ use fathom_ltl::degeneralised::Degeneralised;
 use fathom_ltl::product::{AutomatonNames, Product};
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
-use fathom_search::closed_set::{KeptLayers, Reached};
+use fathom_search::closed_set::{ALL_RECUR, KeptLayers, Reached, Recurs};
 use fathom_search::engines::bitstate::Bitstate;
 use fathom_search::engines::ndfs::{self, ExactSet, Settings};
 use fathom_search::engines::ram::RamTable;
@@ -20,20 +20,22 @@ use fathom_search::error::SearchError;
 use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{self, Ending, Tuning, Unobserved};
 
-/// An engine: gives a lasso of the system with several marks that it is given, if it finds one.
-pub(crate) type Engine = fn(&dyn TransitionSystem) -> Option<Lasso>;
+/// An engine: gives a lasso of the system with several marks that it is given, if it finds one. It is told which states may recur.
+pub(crate) type Engine = fn(&dyn TransitionSystem, Recurs<'_>) -> Option<Lasso>;
 
 /// All of them; the last ones may miss, but on systems this small do not.
 pub(crate) const ENGINES: [(&str, Engine); 10] = [
     ("ndfs", nested),
-    ("semi-owcty", |system| fix_point(system, 8 << 20, 1)),
-    ("semi-owcty in little memory with two threads", |system| fix_point(system, little(system), 2)),
-    ("semi-owcty on disk", |system| fix_point_on_disk(system, 8 << 20, 2)),
-    ("semi-owcty on disk in 64 KiB", |system| fix_point_on_disk(system, 64 << 10, 2)),
-    ("semi-owcty on disk in the least memory", |system| fix_point_on_disk(system, LEAST, 1)),
-    ("ddfs", |system| double(system, 8 << 20)),
-    ("ddfs in little memory", |system| double(system, little(system))),
-    ("ddfs on disk in 64 KiB", |system| double_on_disk(system, 64 << 10)),
+    ("semi-owcty", |system, recurs| fix_point(system, recurs, 8 << 20, 1)),
+    ("semi-owcty in little memory with two threads", |system, recurs| {
+        fix_point(system, recurs, little(system), 2)
+    }),
+    ("semi-owcty on disk", |system, recurs| fix_point_on_disk(system, recurs, 8 << 20, 2)),
+    ("semi-owcty on disk in 64 KiB", |system, recurs| fix_point_on_disk(system, recurs, 64 << 10, 2)),
+    ("semi-owcty on disk in the least memory", |system, recurs| fix_point_on_disk(system, recurs, LEAST, 1)),
+    ("ddfs", |system, recurs| double(system, recurs, 8 << 20)),
+    ("ddfs in little memory", |system, recurs| double(system, recurs, little(system))),
+    ("ddfs on disk in 64 KiB", |system, recurs| double_on_disk(system, recurs, 64 << 10)),
     ("bitstate", bitstate),
 ];
 
@@ -47,8 +49,8 @@ pub(crate) fn product<S: TransitionSystem>(system: S, automaton: &Automaton, fai
     Product::new(system, automaton.clone(), names, fair).expect("few atoms and marks")
 }
 
-fn nested(system: &dyn TransitionSystem) -> Option<Lasso> {
-    with_one_mark(system, &|system| nested_once(system, false))
+fn nested(system: &dyn TransitionSystem, _: Recurs<'_>) -> Option<Lasso> {
+    with_one_mark(system, ALL_RECUR, &|system, _| nested_once(system, false))
 }
 
 /// On a system with one acceptance set, of states.
@@ -66,11 +68,13 @@ fn nested_once(system: &dyn TransitionSystem, weak: bool) -> Option<Lasso> {
 }
 
 /// Engines that rely on a weak automaton, on its product as it is.
-pub(crate) const WEAK_ENGINES: [(&str, Engine); 2] =
-    [("ndfs", |system| nested_once(system, true)), ("semi-owcty", |system| passes(system, 8 << 20, 1, true))];
+pub(crate) const WEAK_ENGINES: [(&str, Engine); 2] = [
+    ("ndfs", |system, _| nested_once(system, true)),
+    ("semi-owcty", |system, recurs| passes(system, recurs, 8 << 20, 1, true)),
+];
 
-fn bitstate(system: &dyn TransitionSystem) -> Option<Lasso> {
-    with_one_mark(system, &|system| {
+fn bitstate(system: &dyn TransitionSystem, _: Recurs<'_>) -> Option<Lasso> {
+    with_one_mark(system, ALL_RECUR, &|system, _| {
         let budget = Budget::unlimited();
         let set = || Bitstate::new(&budget, 1 << 16).expect("the budget is unlimited");
         let settings = Settings { stop_at_fault: false, max_depth: None, weak: false };
@@ -85,12 +89,17 @@ fn little(system: &dyn TransitionSystem) -> usize {
     (192 << 10) * (system.shape().words() + 1) / 2
 }
 
-fn fix_point_on_disk(system: &dyn TransitionSystem, bytes: usize, threads: usize) -> Option<Lasso> {
-    on_disk(system, bytes, threads, semi_owcty::run)
+fn fix_point_on_disk(
+    system: &dyn TransitionSystem,
+    recurs: Recurs<'_>,
+    bytes: usize,
+    threads: usize,
+) -> Option<Lasso> {
+    on_disk(system, recurs, bytes, threads, semi_owcty::run)
 }
 
-fn double_on_disk(system: &dyn TransitionSystem, bytes: usize) -> Option<Lasso> {
-    with_one_mark(system, &|system| on_disk(system, bytes, 1, ddfs::run))
+fn double_on_disk(system: &dyn TransitionSystem, recurs: Recurs<'_>, bytes: usize) -> Option<Lasso> {
+    with_one_mark(system, recurs, &|system, recurs| on_disk(system, recurs, bytes, 1, ddfs::run))
 }
 
 const OPTIONS: Options = Options {
@@ -119,6 +128,7 @@ type SemiExternal = fn(&Search<'_>, &dyn Reached) -> Result<Outcome, SearchError
 /// gives: how much they take is found by trying.
 fn on_disk(
     system: &dyn TransitionSystem,
+    recurs: Recurs<'_>,
     bytes: usize,
     threads: usize,
     engine: SemiExternal,
@@ -126,7 +136,7 @@ fn on_disk(
     let mut steps_bytes = threads * Steps::bytes_for(system.shape(), Columns::ALL, 16);
     loop {
         let budget = Budget::new(bytes * system.shape().words() + steps_bytes);
-        match on_disk_within(system, &budget, steps_bytes, threads, engine) {
+        match on_disk_within(system, recurs, &budget, steps_bytes, threads, engine) {
             Ok(lasso) => return lasso,
             Err(_) if steps_bytes < 1 << 20 => steps_bytes *= 2,
             Err(refusal) => panic!("{refusal}: {:#?}", budget.owners()),
@@ -136,6 +146,7 @@ fn on_disk(
 
 fn on_disk_within(
     system: &dyn TransitionSystem,
+    recurs: Recurs<'_>,
     budget: &Budget,
     steps_bytes: usize,
     threads: usize,
@@ -157,7 +168,7 @@ fn on_disk_within(
     assert_eq!(generated.ending, Ending::Complete);
     let finished = tier.into_finished().expect("it has come to its end");
     let scratch = Volume::in_memory(512);
-    let search = Search { threads, ..search(system, &scratch, budget) };
+    let search = Search { threads, recurs, ..search(system, &scratch, budget) };
     match engine(&search, &finished) {
         Err(SearchError::Budget(refusal)) => Err(refusal),
         other => Ok(other.expect("memory does not fail").lasso),
@@ -169,33 +180,45 @@ pub(crate) fn search<'a>(
     volume: &'a Volume,
     budget: &'a Budget,
 ) -> Search<'a> {
-    Search { system, weak: false, threads: 1, volume, budget, observer: &Unobserved }
+    Search { system, weak: false, recurs: ALL_RECUR, threads: 1, volume, budget, observer: &Unobserved }
 }
 
 /// The fix-point on marks as they are, with a data budget.
-pub(crate) fn fix_point(system: &dyn TransitionSystem, bytes: usize, threads: usize) -> Option<Lasso> {
-    passes(system, bytes, threads, false)
+pub(crate) fn fix_point(
+    system: &dyn TransitionSystem,
+    recurs: Recurs<'_>,
+    bytes: usize,
+    threads: usize,
+) -> Option<Lasso> {
+    passes(system, recurs, bytes, threads, false)
 }
 
-fn passes(system: &dyn TransitionSystem, bytes: usize, threads: usize, weak: bool) -> Option<Lasso> {
+fn passes(
+    system: &dyn TransitionSystem,
+    recurs: Recurs<'_>,
+    bytes: usize,
+    threads: usize,
+    weak: bool,
+) -> Option<Lasso> {
     let budget = Budget::new(bytes);
     let (table, layers) = generated(system, &budget, threads);
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
-    let search = Search { weak, threads, ..search(system, &volume, &budget) };
+    let search = Search { weak, threads, recurs, ..search(system, &volume, &budget) };
     let outcome = semi_owcty::run(&search, &reached).expect("the budget suffices");
     assert_eq!(outcome.lasso.is_some(), outcome.left > 0);
     assert_eq!(volume.list().expect("memory can be listed"), ["closed.numbers", "closed.run"]);
     outcome.lasso
 }
 
-pub(crate) fn double(system: &dyn TransitionSystem, bytes: usize) -> Option<Lasso> {
-    with_one_mark(system, &|system| {
+pub(crate) fn double(system: &dyn TransitionSystem, recurs: Recurs<'_>, bytes: usize) -> Option<Lasso> {
+    with_one_mark(system, recurs, &|system, recurs| {
         let budget = Budget::new(bytes);
         let (table, layers) = generated(system, &budget, 1);
         let volume = Volume::in_memory(512);
         let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
-        ddfs::run(&search(system, &volume, &budget), &reached).expect("the budget suffices").lasso
+        let search = Search { recurs, ..search(system, &volume, &budget) };
+        ddfs::run(&search, &reached).expect("the budget suffices").lasso
     })
 }
 
@@ -223,8 +246,10 @@ fn settings(threads: usize) -> layer_loop::Settings {
 /// Depth-first searches know accepting states: marks are counted for them.
 fn with_one_mark(
     system: &dyn TransitionSystem,
-    search: &dyn Fn(&dyn TransitionSystem) -> Option<Lasso>,
+    recurs: Recurs<'_>,
+    search: &dyn Fn(&dyn TransitionSystem, Recurs<'_>) -> Option<Lasso>,
 ) -> Option<Lasso> {
     let counted = Degeneralised::new(system);
-    search(&counted).map(|lasso| lasso.project(|record| counted.part(record)))
+    search(&counted, &|record| recurs(&counted.part(record)))
+        .map(|lasso| lasso.project(|record| counted.part(record)))
 }

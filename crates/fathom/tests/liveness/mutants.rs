@@ -5,6 +5,7 @@ use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Labels, Marks, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
+use fathom_search::closed_set::ALL_RECUR;
 use fathom_search::lasso::Lasso;
 use oracle::bfs::{Limits, explore};
 use oracle::forms::random_graph;
@@ -126,8 +127,8 @@ fn found(graph: &Graph, automaton: &Automaton, defect: Option<Defect>) -> Option
     let product = product(graph, automaton, &[]);
     let stutter = product.stutter();
     let lasso = match defect {
-        Some(defect) => (ENGINES[0].1)(&Defective { system: &product, defect }),
-        None => (ENGINES[0].1)(&product),
+        Some(defect) => (ENGINES[0].1)(&Defective { system: &product, defect }, ALL_RECUR),
+        None => (ENGINES[0].1)(&product, ALL_RECUR),
     };
     lasso.map(|lasso| (lasso.project(|record| product.parts(record).0), stutter))
 }

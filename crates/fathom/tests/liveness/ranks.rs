@@ -12,6 +12,7 @@ use fathom_ltl::strength::{Profile, Strength, profile, saturated};
 use fathom_model::system::TransitionSystem;
 use fathom_model::tag::Tag;
 use fathom_search::audit::AuditError;
+use fathom_search::closed_set::Recurs;
 use fathom_search::engines::semi_owcty::{self, Search};
 use fathom_search::layer_loop::Unobserved;
 use fathom_search::rank_audit::{Place, PlaceOf, RankAudit, RankAudited};
@@ -27,12 +28,17 @@ pub(crate) const TAG: [u8; 16] = [9; 16];
 const RANK_BITS: u32 = 32;
 
 /// Searches with a certificate; the volume that it is on, if there is no accepting run.
-pub(crate) fn certified(system: &dyn TransitionSystem, weak: bool, threads: usize) -> Option<Volume> {
+pub(crate) fn certified(
+    system: &dyn TransitionSystem,
+    recurs: Recurs<'_>,
+    weak: bool,
+    threads: usize,
+) -> Option<Volume> {
     let budget = Budget::new(8 << 20);
     let reached = finished(system, &budget, threads);
     let volume = Volume::in_memory(512);
     let mut directory = RunDirectory::open(&volume, TAG).expect("memory does not fail");
-    let search = Search { weak, threads, ..search(system, &volume, &budget) };
+    let search = Search { weak, recurs, threads, ..search(system, &volume, &budget) };
     let outcome =
         semi_owcty::run_certified(&search, &reached, &mut directory, TAG).expect("memory does not fail");
     assert_eq!(outcome.classes.is_some(), outcome.lasso.is_none());
@@ -132,7 +138,8 @@ fn what_holds_has_ranks_that_the_audit_accepts() {
         let Some((graph, automaton, profile)) = holding(seed, is_weak) else { continue };
         let product = product(&graph, &automaton, &[]);
         let volume =
-            certified(&product, is_weak, 1 + seed as usize / 2 % 2).expect("the judge says that it holds");
+            certified(&product, &|record| product.recurs(record), is_weak, 1 + seed as usize / 2 % 2)
+                .expect("the judge says that it holds");
         let audited = audited_product(&product, &volume, profile.as_ref());
         let audited = audited.unwrap_or_else(|refusal| panic!("seed {seed}: {refusal}"));
         let states = explore(&product, Limits::states(100_000)).expect("memory does not fail");
@@ -183,7 +190,8 @@ fn ranks_that_prove_nothing_are_refused() {
         let Some((graph, automaton, _)) = holding(seed, false) else { continue };
         let product = product(&graph, &automaton, &[]);
         let shape = product.shape();
-        let volume = certified(&product, false, 1).expect("the judge says that it holds");
+        let volume = certified(&product, &|record| product.recurs(record), false, 1)
+            .expect("the judge says that it holds");
         let explored = explore(&product, Limits::states(100_000)).expect("memory does not fail");
         let right = ranks(&volume, shape);
         if let Some(place) = tight(&explored, &right, &automaton) {
@@ -237,7 +245,8 @@ fn ranks_of_another_strength_and_missing_ones_are_refused() {
     let seed = (0..).step_by(2).find(|seed| holding(*seed, true).is_some()).expect("memory does not fail");
     let (graph, automaton, profile) = holding(seed, true).expect("memory does not fail");
     let product = product(&graph, &automaton, &[]);
-    let volume = certified(&product, true, 1).expect("memory does not fail");
+    let volume =
+        certified(&product, &|record| product.recurs(record), true, 1).expect("memory does not fail");
     assert!(matches!(audited(&product, &volume, None), Err(AuditError::Strength)));
     assert!(audited_product(&product, &volume, profile.as_ref()).is_ok());
     assert!(matches!(audited(&product, &Volume::in_memory(512), None), Err(AuditError::Unranked)));

@@ -9,13 +9,14 @@ use fathom_ltl::translate::translate;
 use fathom_ltl::word::Lasso as Word;
 use fathom_model::checked::Checked;
 use fathom_model::system::TransitionSystem;
+use fathom_search::closed_set::ALL_RECUR;
 use fathom_search::lasso::{self, Lasso};
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::{Form, formed_graph, random_graph};
 use oracle::graph::Graph;
 use oracle::liveness::for_each_lasso;
 use oracle::random::Random;
-use oracle::tarjan::accepting_component;
+use oracle::tarjan::{accepting_component, components};
 
 use crate::engines::{ENGINES, WEAK_ENGINES, product};
 use crate::formulas::{formula, judged};
@@ -74,7 +75,7 @@ fn engines_agree_with_the_judge() {
         for automaton in automata(&formula, &graph) {
             let product = Checked(product(&graph, &automaton, &[]));
             for (name, engine) in ENGINES {
-                let found = engine(&product);
+                let found = engine(&product, &|record| product.0.recurs(record));
                 let names = &graph.shape.labels;
                 assert_eq!(found.is_some(), expected, "seed {seed}, {name}: {}", formula.display(names));
                 if let Some(lasso) = found {
@@ -108,7 +109,7 @@ fn where_the_automaton_is_weak_one_pass_decides() {
         held += u64::from(!expected);
         let product = product(&graph, &saturated(&buchi, &profile), &[]);
         for (name, engine) in WEAK_ENGINES {
-            let found = engine(&product);
+            let found = engine(&product, &|record| product.recurs(record));
             assert_eq!(found.is_some(), expected, "seed {seed}, {name}");
             if let Some(lasso) = found {
                 let run = lasso.project(|record| product.parts(record).0);
@@ -122,13 +123,45 @@ fn where_the_automaton_is_weak_one_pass_decides() {
 }
 
 #[test]
+fn accepting_cycles_are_of_states_that_recur() {
+    let (mut cycles, mut left_out) = (0, 0);
+    for seed in 0..rounds(1_000) {
+        let mut random = Random::new(seed ^ 0x4ec4);
+        let (graph, formula) = drawn(&mut random, 20);
+        for automaton in automata(&formula, &graph) {
+            let product = product(&graph, &automaton, &[]);
+            let explored = explore(&product, Limits::states(100_000)).expect("the product is small");
+            let components = components(&explored);
+            let recurs: Vec<bool> =
+                explored.states.iter().map(|state| product.recurs(&state.record)).collect();
+            left_out += recurs.iter().filter(|recurs| !**recurs).count();
+            let mut met = vec![None; components.count];
+            for (source, state) in explored.states.iter().enumerate() {
+                let component = components.component_of[source];
+                let inside = |step: &&oracle::bfs::Step| components.component_of[step.target] == component;
+                for step in state.steps.iter().filter(inside) {
+                    *met[component].get_or_insert(0) |= step.marks.0;
+                }
+            }
+            for (state, recurs) in recurs.iter().enumerate() {
+                let accepting = met[components.component_of[state]] == Some(automaton.all_marks());
+                assert!(!accepting || *recurs, "seed {seed}, state {state}");
+                cycles += u64::from(accepting);
+            }
+        }
+    }
+    eprintln!("{cycles} states on accepting cycles, {left_out} left out");
+    assert!(cycles > 2_000 && left_out > 2_000, "the mix is fair");
+}
+
+#[test]
 fn a_formula_and_its_negation_never_both_hold_unless_there_is_no_run() {
     for seed in 0..rounds(1_000) {
         let mut random = Random::new(seed ^ 0xab5e_11e5);
         let (graph, formula) = drawn(&mut random, 12);
         let holds = |formula: &Formula| {
             let [buchi, _] = automata(formula, &graph);
-            (ENGINES[0].1)(&product(&graph, &buchi, &[])).is_none()
+            (ENGINES[0].1)(&product(&graph, &buchi, &[]), ALL_RECUR).is_none()
         };
         let runs = !holds(&Formula::False);
         assert!(!(runs && holds(&formula) && holds(&formula.negated())), "seed {seed}");
@@ -146,7 +179,7 @@ fn tiny_graphs_have_no_lasso_that_was_missed() {
         let explored = explored(&graph);
         let [buchi, _] = automata(&formula, &graph);
         let product = product(&graph, &buchi, &[]);
-        let found = (ENGINES[0].1)(&product);
+        let found = (ENGINES[0].1)(&product, ALL_RECUR);
         if let Some(lasso) = &found {
             let run = lasso.project(|record| product.parts(record).0);
             assert_eq!(violates(&graph, &formula, &run, product.stutter()), Ok(()), "seed {seed}");
@@ -189,11 +222,12 @@ fn weak_fairness_is_the_implication_over_explicit_variables() {
         violated += u64::from(expected);
         held += u64::from(!expected);
         let [buchi, generalised] = automata(&formula, &graph);
-        different += u64::from((ENGINES[0].1)(&product(&graph, &buchi, &[])).is_some() != expected);
+        different +=
+            u64::from((ENGINES[0].1)(&product(&graph, &buchi, &[]), ALL_RECUR).is_some() != expected);
         for automaton in [buchi, generalised] {
             let product = product(&graph, &automaton, &fair);
             for (name, engine) in &ENGINES[..2] {
-                let found = engine(&product);
+                let found = engine(&product, &|record| product.recurs(record));
                 assert_eq!(found.is_some(), expected, "seed {seed}, {name}, fair to {fair:?}");
                 let Some(lasso) = found else { continue };
                 let run = lasso.project(|record| product.parts(record).0);
@@ -240,16 +274,16 @@ fn larger_graphs_go_through_files() {
         let expected = accepting_component(&judge, graph.shape.mark_count).is_some();
         accepted += u64::from(expected);
         refused += u64::from(!expected);
-        let certificate = certified(&graph, false, 2);
+        let certificate = certified(&graph, ALL_RECUR, false, 2);
         assert_eq!(certificate.is_none(), expected, "seed {seed}");
         if let Some(volume) = certificate {
             let audited = audited(&graph, &volume, None);
             assert!(audited.is_ok(), "seed {seed}: {audited:?}");
         }
         for (name, found) in [
-            ("semi-owcty", crate::engines::fix_point(&graph, 8 << 20, 2)),
-            ("ddfs", crate::engines::double(&graph, 8 << 20)),
-            ("ndfs", (ENGINES[0].1)(&graph)),
+            ("semi-owcty", crate::engines::fix_point(&graph, ALL_RECUR, 8 << 20, 2)),
+            ("ddfs", crate::engines::double(&graph, ALL_RECUR, 8 << 20)),
+            ("ndfs", (ENGINES[0].1)(&graph, ALL_RECUR)),
         ] {
             assert_eq!(found.is_some(), expected, "seed {seed}, {name}");
             let Some(lasso) = found else { continue };
