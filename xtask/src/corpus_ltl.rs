@@ -117,6 +117,7 @@ fn compare(
             fair: Vec::new(),
             faults: Faults::Stop,
             generation: LayerEngine::Auto(Plan::LookUp),
+            stack: None,
         };
         let checked =
             liveness::check(model, property, &settings, &resources(), &Watcher::silent(None), None)?;

@@ -1,12 +1,13 @@
 //! Body: which states does a depth-first search reach?
 //!
 //! A state is entered when it comes to the top and [`Visited`] has not had it; the entered states are a run of the system
-//! (see `path_stack`), so a finding has its path at once. What was visited is a policy, and insert-only; it may be exact or forget.
+//! (see `path_stack`), so a finding has its path at once. What was visited is a policy, and insert-only; it may be exact or forget. What the search is for is another
+//! (`Purpose`): it is told of every state that is entered, and left. [`run`] is for questions about states; nested and double searches are engines.
 //!
-//! Memory: the stack, charged at once. When it has no room for the successors of a state, or the path is at the depth limit, they are left out and
+//! Memory: the stack. When it has no room for the successors of a state, or the path is at the depth limit, they are left out and
 //! that is counted. A budget that is used up is an ending.
 
-use fathom_disk::budget::Budget;
+use fathom_disk::budget::{Budget, Charge};
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
@@ -22,15 +23,8 @@ pub trait Visited {
     /// Inserts a record. True if it was not there.
     fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError>;
 
-    /// Whether a record is there.
-    fn contains(&self, record: &[u64]) -> bool;
-
-    /// Appends the places of those among some records that are there.
-    fn contains_batch(&self, records: Records<'_>, present: &mut Vec<u32>) {
-        present.extend(
-            (0..).zip(records.iter()).filter(|(_, record)| self.contains(record)).map(|(place, _)| place),
-        );
-    }
+    /// Appends the places of those among some records that are there, ascending.
+    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError>;
 }
 
 /// What a search is asked.
@@ -82,7 +76,7 @@ pub struct Found {
     pub fault: Option<Fault>,
 }
 
-/// Room for steps at first.
+/// Room for steps at first, at most.
 const STEPS: usize = 64;
 /// How many states are expanded before the observer is asked again.
 const PATIENCE: u64 = 256;
@@ -100,36 +94,225 @@ pub fn run(
     settings: &Settings,
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
-    let mut search = Search::new(system, budget, settings)?;
-    let ending = match search.explore(visited, observer) {
-        Err(SearchError::Budget(_)) => Ending::Budget,
-        other => other?,
-    };
-    let cut = ending == Ending::Complete && search.outcome.cut > 0;
-    Ok(Outcome { ending: if cut { Ending::Depth } else { ending }, ..search.outcome })
+    let columns = Columns { labels: true, actions: true, ..Columns::NONE };
+    let path = PathStack::limited(budget, system.shape().words(), settings.stack_bytes)?;
+    let mut walk = Walk::new(system, columns, path, budget, observer)?;
+    walk.max_depth = settings.max_depth;
+    let mut look = Look::new(system, settings);
+    let ending = walk.search_all(visited, &mut look)?;
+    let Walk { visits, edges, cut, deepest, .. } = walk;
+    Ok(Outcome { ending, visits, transitions: edges, cut, deepest, ..look.outcome })
 }
 
-/// A search under way.
-struct Search<'a> {
+/// What a walk is for. Either may say that it ends, and how.
+pub(crate) trait Purpose {
+    /// The starts are on the stack, none entered; the steps of the walk are they, with their faults.
+    fn begin(&mut self, _walk: &Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        Ok(None)
+    }
+
+    /// A state was entered and expanded: it is on top, and the steps of the walk are its steps.
+    fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError>;
+
+    /// Everything that the state on top leads to was walked.
+    fn leave(&mut self, _walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        Ok(None)
+    }
+}
+
+/// A depth-first search under way. The budget is for the steps; its stack has its own.
+pub(crate) struct Walk<'a> {
     system: &'a dyn TransitionSystem,
     budget: &'a Budget,
+    observer: &'a dyn Observer,
+    pub(crate) path: PathStack,
+    pub(crate) steps: Steps,
+    charge: Charge,
+    record: Vec<u64>,
+    /// Places of steps to states that are known.
+    known: Vec<u32>,
+    /// The most steps of a path.
+    pub(crate) max_depth: Option<u64>,
+    /// What is told of the states of the whole search, of which this may be a part: how many there are, and how many were expanded elsewhere.
+    pub(crate) states: Option<u64>,
+    pub(crate) elsewhere: u64,
+    /// States entered and expanded.
+    pub(crate) visits: u64,
+    /// Steps from them.
+    pub(crate) edges: u64,
+    /// States whose successors were left out.
+    pub(crate) cut: u64,
+    /// The longest path.
+    pub(crate) deepest: u64,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(
+        system: &'a dyn TransitionSystem,
+        columns: Columns,
+        path: PathStack,
+        budget: &'a Budget,
+        observer: &'a dyn Observer,
+    ) -> Result<Walk<'a>, SearchError> {
+        let shape = system.shape();
+        let capacity = (budget.free() / 16 / Steps::bytes_for(shape, columns, 1)).clamp(1, STEPS);
+        Ok(Walk {
+            system,
+            budget,
+            observer,
+            path,
+            charge: budget.charge("expansion", Steps::bytes_for(shape, columns, capacity))?,
+            steps: Steps::new(shape, columns, capacity),
+            record: Vec::new(),
+            known: Vec::new(),
+            max_depth: None,
+            states: None,
+            elsewhere: 0,
+            visits: 0,
+            edges: 0,
+            cut: 0,
+            deepest: 0,
+        })
+    }
+
+    /// Walks from the initial states. A budget that is used up is an ending, and so are successors that were left out.
+    pub(crate) fn search_all(
+        &mut self,
+        visited: &mut dyn Visited,
+        purpose: &mut dyn Purpose,
+    ) -> Result<Ending, SearchError> {
+        let ending = match self.start(visited, purpose) {
+            Err(SearchError::Budget(_)) => Ending::Budget,
+            other => other?,
+        };
+        Ok(if ending == Ending::Complete && self.cut > 0 { Ending::Depth } else { ending })
+    }
+
+    fn start(&mut self, visited: &mut dyn Visited, purpose: &mut dyn Purpose) -> Result<Ending, SearchError> {
+        let charge = &mut self.charge;
+        initial_all(self.system, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
+        self.path.push_steps(&self.steps, |_| true)?;
+        match purpose.begin(self)? {
+            Some(ending) => Ok(ending),
+            None => self.on(visited, purpose, false),
+        }
+    }
+
+    /// Walks from a state: if it was visited before, not at all, or all the same.
+    pub(crate) fn search_from(
+        &mut self,
+        state: &[u64],
+        even_if_visited: bool,
+        visited: &mut dyn Visited,
+        purpose: &mut dyn Purpose,
+    ) -> Result<Ending, SearchError> {
+        self.path.clear()?;
+        self.path.push(state, 0)?;
+        self.on(visited, purpose, even_if_visited)
+    }
+
+    /// Goes on until nothing is on the stack. Where the state on top is to be entered whatever was visited, `anyway` says so.
+    fn on(
+        &mut self,
+        visited: &mut dyn Visited,
+        purpose: &mut dyn Purpose,
+        mut anyway: bool,
+    ) -> Result<Ending, SearchError> {
+        while let Some(top) = self.path.top() {
+            if top.entered {
+                if let Some(ending) = purpose.leave(self)? {
+                    return Ok(ending);
+                }
+                self.path.pop()?;
+                continue;
+            }
+            let new = visited.insert(self.path.top_record())?;
+            if !(new | std::mem::take(&mut anyway)) {
+                self.path.pop()?;
+                continue;
+            }
+            if self.impatient() {
+                return Ok(Ending::Stopped);
+            }
+            self.enter()?;
+            if let Some(ending) = purpose.enter(self)? {
+                return Ok(ending);
+            }
+            self.push_successors(visited)?;
+        }
+        Ok(Ending::Complete)
+    }
+
+    /// Enters and expands the state on top. It is accepting if its steps carry mark 0.
+    fn enter(&mut self) -> Result<(), SearchError> {
+        self.record.clear();
+        self.record.extend_from_slice(self.path.top_record());
+        let charge = &mut self.charge;
+        let source = Records::new(&self.record, self.record.len());
+        expand_some(self.system, source, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
+        let steps = &self.steps;
+        let accepting = steps.columns().marks && steps.step_count() > 0 && steps.marks(0).0 & 1 == 1;
+        self.path.enter(accepting);
+        self.visits += 1;
+        self.edges += steps.step_count() as u64;
+        self.deepest = self.deepest.max(self.path.entered() - 1);
+        Ok(())
+    }
+
+    /// Puts the successors of the state that was entered last on the stack, the first on top.
+    fn push_successors(&mut self, visited: &mut dyn Visited) -> Result<(), SearchError> {
+        if self.steps.step_count() == 0 {
+            return Ok(());
+        }
+        let deep = self.max_depth.is_some_and(|depth| self.path.entered() > depth);
+        if deep || !self.path.has_room(self.steps.step_count()) {
+            self.cut += 1;
+            return Ok(());
+        }
+        let Walk { path, steps, known, .. } = self;
+        known.clear();
+        visited.contains_batch(steps.targets(), known)?;
+        path.push_steps(steps, |step| known.binary_search(&(step as u32)).is_err())
+    }
+
+    /// The run to the state on top.
+    pub(crate) fn run_to_top(&mut self) -> Result<Path, SearchError> {
+        let (records, actions): (Vec<_>, Vec<_>) = self.way()?.into_iter().unzip();
+        Ok(Path { start: actions[0], records, actions: actions[1..].to_vec() })
+    }
+
+    /// The states of the path, and the action that leads to each.
+    pub(crate) fn way(&mut self) -> Result<Vec<(Vec<u64>, u32)>, SearchError> {
+        self.path.path(self.budget)
+    }
+
+    /// Tells the observer now and then; true if it wants the search to stop.
+    fn impatient(&self) -> bool {
+        if !self.visits.is_multiple_of(PATIENCE) {
+            return false;
+        }
+        self.observer.progress(Progress {
+            layer: self.path.entered(),
+            frontier: self.path.len(),
+            expanded: self.visits + self.elsewhere,
+            states: self.states.unwrap_or(self.visits),
+            transitions: self.edges,
+            budget_used: self.budget.used() as u64,
+        });
+        self.observer.stop()
+    }
+}
+
+/// Purpose: which states meet conditions?
+struct Look<'a> {
     settings: &'a Settings,
-    stack: PathStack,
-    steps: Steps,
-    charge: fathom_disk::budget::Charge,
     outcome: Outcome,
 }
 
-impl<'a> Search<'a> {
-    fn new(
-        system: &'a dyn TransitionSystem,
-        budget: &'a Budget,
-        settings: &'a Settings,
-    ) -> Result<Search<'a>, SearchError> {
-        let shape = system.shape();
-        let columns = Columns { labels: true, actions: true, ..Columns::NONE };
-        let words = shape.words();
-        let actions = if shape.action_count <= COVERAGE_ACTIONS_MAX { shape.action_count } else { 0 };
+impl<'a> Look<'a> {
+    fn new(system: &dyn TransitionSystem, settings: &'a Settings) -> Look<'a> {
+        let actions = system.shape().action_count;
+        let actions = if actions <= COVERAGE_ACTIONS_MAX { actions } else { 0 };
         let outcome = Outcome {
             ending: Ending::Complete,
             visits: 0,
@@ -143,79 +326,11 @@ impl<'a> Search<'a> {
             found: vec![None; settings.conditions.len()],
             actions_taken: vec![0; actions.div_ceil(64) as usize],
         };
-        Ok(Search {
-            system,
-            budget,
-            settings,
-            stack: PathStack::limited(budget, words, settings.stack_bytes)?,
-            charge: budget.charge("expansion", Steps::bytes_for(shape, columns, STEPS))?,
-            steps: Steps::new(shape, columns, STEPS),
-            outcome,
-        })
+        Look { settings, outcome }
     }
 
-    fn explore(&mut self, visited: &mut dyn Visited, observer: &dyn Observer) -> Result<Ending, SearchError> {
-        self.start()?;
-        if self.settings.stop_at_first && self.outcome.found.iter().any(Option::is_some) {
-            return Ok(Ending::Found);
-        }
-        while let Some(top) = self.stack.top() {
-            if top.entered || !visited.insert(self.stack.top_record())? {
-                self.stack.pop();
-                continue;
-            }
-            if self.outcome.visits.is_multiple_of(PATIENCE) {
-                if observer.stop() {
-                    return Ok(Ending::Stopped);
-                }
-                observer.progress(self.progress());
-            }
-            self.enter()?;
-            if self.settings.stop_at_first && self.outcome.found.iter().any(Option::is_some) {
-                return Ok(Ending::Found);
-            }
-            self.push_successors(visited)?;
-        }
-        Ok(Ending::Complete)
-    }
-
-    /// Puts the initial states on the stack.
-    fn start(&mut self) -> Result<(), SearchError> {
-        let charge = &mut self.charge;
-        initial_all(self.system, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
-        self.outcome.faults += self.steps.faults().len() as u64;
-        if let Some(fault) = self.steps.faults().first().copied() {
-            for (condition, found) in self.settings.conditions.iter().zip(&mut self.outcome.found) {
-                if *condition == Condition::Fault {
-                    *found = Some(Found { path: None, fault: Some(fault) });
-                }
-            }
-        }
-        Ok(self.stack.push_steps(&self.steps, |_| true)?)
-    }
-
-    /// Enters and expands the state on top, counts, and tests the conditions on it.
-    fn enter(&mut self) -> Result<(), SearchError> {
-        self.stack.enter(false);
-        self.outcome.deepest = self.outcome.deepest.max(self.stack.entered() - 1);
-        let record = self.stack.top_record().to_vec();
-        let charge = &mut self.charge;
-        let source = Records::new(&record, record.len());
-        expand_some(self.system, source, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
-        self.count();
-        for (number, condition) in self.settings.conditions.iter().enumerate() {
-            if self.outcome.found[number].is_none() && condition.met(&record, &self.steps, 0) {
-                let fault = self.steps.faults().first().copied();
-                self.outcome.found[number] = Some(Found { path: Some(self.stack.path(self.budget)?), fault });
-            }
-        }
-        Ok(())
-    }
-
-    fn count(&mut self) {
-        let (steps, outcome) = (&self.steps, &mut self.outcome);
-        outcome.visits += 1;
-        outcome.transitions += steps.step_count() as u64;
+    fn count(&mut self, steps: &Steps) {
+        let outcome = &mut self.outcome;
         outcome.faults += steps.faults().len() as u64;
         outcome.deadlocks += u64::from(steps.step_count() == 0 && steps.faults().is_empty());
         let labels = steps.labels(0);
@@ -229,28 +344,34 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Puts the successors of the state that was entered last on the stack, the first on top.
-    fn push_successors(&mut self, visited: &dyn Visited) -> Result<(), SearchError> {
-        if self.steps.step_count() == 0 {
-            return Ok(());
+    fn ending(&self) -> Option<Ending> {
+        let found = self.settings.stop_at_first && self.outcome.found.iter().any(Option::is_some);
+        found.then_some(Ending::Found)
+    }
+}
+
+impl Purpose for Look<'_> {
+    fn begin(&mut self, walk: &Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        self.outcome.faults += walk.steps.faults().len() as u64;
+        if let Some(fault) = walk.steps.faults().first().copied() {
+            for (condition, found) in self.settings.conditions.iter().zip(&mut self.outcome.found) {
+                if *condition == Condition::Fault {
+                    *found = Some(Found { path: None, fault: Some(fault) });
+                }
+            }
         }
-        let deep = self.settings.max_depth.is_some_and(|depth| self.stack.entered() > depth);
-        if deep || !self.stack.has_room(self.steps.step_count()) {
-            self.outcome.cut += 1;
-            return Ok(());
-        }
-        let targets = self.steps.targets();
-        Ok(self.stack.push_steps(&self.steps, |step| !visited.contains(targets.get(step)))?)
+        Ok(self.ending())
     }
 
-    fn progress(&self) -> Progress {
-        Progress {
-            layer: self.stack.entered(),
-            frontier: self.stack.len() as u64,
-            expanded: self.outcome.visits,
-            states: self.outcome.visits,
-            transitions: self.outcome.transitions,
-            budget_used: self.budget.used() as u64,
+    fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        self.count(&walk.steps);
+        for (number, condition) in self.settings.conditions.iter().enumerate() {
+            let met = condition.met(walk.path.top_record(), &walk.steps, 0);
+            if self.outcome.found[number].is_none() && met {
+                let fault = walk.steps.faults().first().copied();
+                self.outcome.found[number] = Some(Found { path: Some(walk.run_to_top()?), fault });
+            }
         }
+        Ok(self.ending())
     }
 }

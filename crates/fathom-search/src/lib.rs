@@ -11,11 +11,12 @@
 //! | `layers` | how are closed layers kept in RAM? |
 //! | [`depth_first`] | body: which states does a depth-first search reach? |
 //! | `path_stack` | which states is a depth-first search in, and which come next? |
+//! | [`disk_set`] | which records were inserted, when they do not fit in memory and are asked for one state at a time? |
 //! | [`engines::bitstate`] | policy: three bits per state, lossy |
 //! | [`engines::ndfs`] | policy: is there a cycle through an accepting state? |
 //! | [`fix_point`] | body: which states are left when everything was taken away that no accepting run can repeat? |
 //! | [`engines::semi_owcty`] | policy: bits in RAM by the number of a state, states on a volume |
-//! | [`engines::ddfs`] | policy: a perfect hash and one bit per state |
+//! | [`engines::ddfs`] | policy of the depth-first search: a perfect hash and one bit per state |
 //! | [`closed_set`] | what was reached, in sorted order, and every state a number? |
 //! | [`bits`] | what is known of each of many numbers, in a bit or two? |
 //! | `expander` | where do the steps of a state lead, by number? |
@@ -42,6 +43,7 @@ pub mod constrained;
 mod counters;
 mod cycle;
 pub mod depth_first;
+pub mod disk_set;
 pub mod engines;
 pub mod error;
 mod expander;

@@ -9,15 +9,17 @@
 //!         [ ] successor
 //!         [x] initial state
 //! ```
-//! So the entered states are always a run of the system. Memory: 8 bytes per word of a record and 8 more per entry, charged; it is all taken at once if there is
-//! a limit, else it grows as the budget allows.
+//! So the entered states are always a run of the system. Memory: 8 bytes per word of a record and 8 more per entry, charged. It is all taken at once if there is a limit, else
+//! it grows as the budget allows. With a volume behind it, the lower half of what is in memory goes there when that is full, and comes back when the rest is gone: one
+//! record written and one read per push and pop at most, in blocks.
 
 use fathom_disk::budget::{Budget, BudgetError, ChargedVec};
 use fathom_disk::hash::hash_key;
+use fathom_disk::log::Stack;
+use fathom_disk::storage::Volume;
 use fathom_model::steps::Steps;
 
 use crate::error::SearchError;
-use crate::trace::Path;
 
 /// The stack.
 pub(crate) struct PathStack {
@@ -25,6 +27,7 @@ pub(crate) struct PathStack {
     records: ChargedVec<u64>,
     entries: ChargedVec<Entry>,
     entries_max: Option<usize>,
+    below: Option<Below>,
     entered: u64,
 }
 
@@ -38,6 +41,33 @@ pub(crate) struct Entry {
     pub(crate) accepting: bool,
 }
 
+/// Where a stack goes on on a volume.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spill<'a> {
+    pub(crate) volume: &'a Volume,
+    /// What the files are called.
+    pub(crate) name: &'a str,
+    /// Memory of the stack, all together.
+    pub(crate) bytes: usize,
+}
+
+/// What of the stack is on a volume.
+struct Below {
+    stack: Stack,
+    volume: Volume,
+    name: String,
+    block_bytes: usize,
+    budget: Budget,
+    /// A record, and its entry in a word behind it.
+    wide: Vec<u64>,
+}
+
+/// The most bytes of a block of the stack on a volume.
+const BLOCK_BYTES_MAX: usize = 1 << 16;
+/// The bit of an entry on a volume that says that it is entered, and the one that says that it is accepting.
+const ENTERED: u64 = 1 << 32;
+const ACCEPTING: u64 = 1 << 33;
+
 impl PathStack {
     /// An empty stack that takes its memory now and never more.
     pub(crate) fn limited(budget: &Budget, words: usize, bytes: usize) -> Result<PathStack, BudgetError> {
@@ -47,6 +77,7 @@ impl PathStack {
             records: ChargedVec::with_capacity(budget, "stack", entries_max * words)?,
             entries: ChargedVec::with_capacity(budget, "stack", entries_max)?,
             entries_max: Some(entries_max),
+            below: None,
             entered: 0,
         })
     }
@@ -56,9 +87,26 @@ impl PathStack {
         Ok(PathStack { entries_max: None, ..PathStack::limited(budget, words, 0)? })
     }
 
+    /// An empty stack that goes on on a volume.
+    pub(crate) fn spilling(
+        budget: &Budget,
+        words: usize,
+        spill: Spill<'_>,
+    ) -> Result<PathStack, SearchError> {
+        let entry_bytes = words * 8 + size_of::<Entry>();
+        // Four blocks: two of the stack below, and two while it is read through.
+        let block_bytes = (spill.bytes / 8).clamp(entry_bytes, BLOCK_BYTES_MAX);
+        let here = spill.bytes.saturating_sub(4 * block_bytes).max(2 * entry_bytes);
+        let (volume, name) = (spill.volume.clone(), spill.name.to_owned());
+        let stack = Stack::new(&volume, &name, words + 1, block_bytes, budget)?;
+        let below =
+            Below { stack, volume, name, block_bytes, budget: budget.clone(), wide: vec![0; words + 1] };
+        Ok(PathStack { below: Some(below), ..PathStack::limited(budget, words, here)? })
+    }
+
     /// How many states there are, entered or not.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+    pub(crate) fn len(&self) -> u64 {
+        self.entries.len() as u64 + self.below.as_ref().map_or(0, |below| below.stack.len())
     }
 
     /// How many of them are entered: the states of the path.
@@ -68,7 +116,7 @@ impl PathStack {
 
     /// Whether so many more would fit.
     pub(crate) fn has_room(&self, more: usize) -> bool {
-        self.entries_max.is_none_or(|most| self.entries.len() + more <= most)
+        self.below.is_some() || self.entries_max.is_none_or(|most| self.entries.len() + more <= most)
     }
 
     /// The entry on top.
@@ -76,13 +124,13 @@ impl PathStack {
         self.entries.last().copied()
     }
 
-    /// An entry.
+    /// An entry of a stack that is in memory.
     pub(crate) fn entry(&self, place: usize) -> Entry {
         self.entries[place]
     }
 
-    /// The record of an entry.
-    pub(crate) fn record(&self, place: usize) -> &[u64] {
+    /// The record of an entry of a stack that is in memory.
+    fn record(&self, place: usize) -> &[u64] {
         &self.records[place * self.words..][..self.words]
     }
 
@@ -92,14 +140,18 @@ impl PathStack {
     }
 
     /// Adds a state that is not entered.
-    pub(crate) fn push(&mut self, record: &[u64], action: u32) -> Result<(), BudgetError> {
+    pub(crate) fn push(&mut self, record: &[u64], action: u32) -> Result<(), SearchError> {
         if self.entries.len() == self.entries.capacity() {
-            let more = self.entries.len().max(64);
-            self.records.reserve(more * self.words)?;
-            self.entries.reserve(more)?;
+            if self.below.is_some() {
+                self.lower()?;
+            } else {
+                let more = self.entries.len().max(64);
+                self.records.reserve(more * self.words)?;
+                self.entries.reserve(more)?;
+            }
         }
         self.records.extend(record)?;
-        self.entries.push(Entry { action, entered: false, accepting: false })
+        Ok(self.entries.push(Entry { action, entered: false, accepting: false })?)
     }
 
     /// Adds the steps that `wanted` is true of, the first on top.
@@ -107,7 +159,7 @@ impl PathStack {
         &mut self,
         steps: &Steps,
         wanted: impl Fn(usize) -> bool,
-    ) -> Result<(), BudgetError> {
+    ) -> Result<(), SearchError> {
         for step in (0..steps.step_count()).rev().filter(|step| wanted(*step)) {
             self.push(steps.target(step), steps.action(step))?;
         }
@@ -122,40 +174,125 @@ impl PathStack {
     }
 
     /// Takes the state on top away.
-    pub(crate) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) -> Result<(), SearchError> {
         if let Some(entry) = self.entries.pop() {
             self.entered -= u64::from(entry.entered);
             self.records.truncate(self.entries.len() * self.words);
         }
+        if self.entries.is_empty() { self.raise() } else { Ok(()) }
     }
 
     /// Takes everything away.
-    pub(crate) fn clear(&mut self) {
-        self.entries.clear();
-        self.records.clear();
+    pub(crate) fn clear(&mut self) -> Result<(), SearchError> {
+        while !self.entries.is_empty() {
+            self.entries.clear();
+            self.records.clear();
+            self.raise()?;
+        }
         self.entered = 0;
+        Ok(())
     }
 
-    /// The places of the entered states from `first` on, in order.
-    pub(crate) fn path_places(&self, first: usize) -> Vec<usize> {
-        (first..self.entries.len()).filter(|place| self.entries[*place].entered).collect()
+    /// The places of the entered states of a stack that is in memory, in order.
+    fn path_places(&self) -> Vec<usize> {
+        (0..self.entries.len()).filter(|place| self.entries[*place].entered).collect()
     }
 
-    /// The entered states, which are at least one.
-    pub(crate) fn path(&self, budget: &Budget) -> Result<Path, SearchError> {
+    /// How many entered states are before a place, of a stack that is in memory.
+    pub(crate) fn entered_before(&self, place: usize) -> usize {
+        self.entries[..place].iter().filter(|entry| entry.entered).count()
+    }
+
+    /// The entered states in order, and the action that leads to each.
+    pub(crate) fn path(&mut self, budget: &Budget) -> Result<Vec<(Vec<u64>, u32)>, SearchError> {
         // The run that is handed out is the caller's, and no longer than the stack; this says whether there is room for it.
         let _room = budget.charge("trace", self.entered as usize * (self.words * 8 + 28))?;
-        let places = self.path_places(0);
-        let actions: Vec<u32> = places.iter().map(|place| self.entries[*place].action).collect();
-        Ok(Path {
-            start: actions[0],
-            records: places.iter().map(|place| self.record(*place).to_vec()).collect(),
-            actions: actions[1..].to_vec(),
-        })
+        let mut path = Vec::with_capacity(self.entered as usize);
+        if let Some(below) = &mut self.below {
+            below.each(&mut |record, entry| {
+                if entry.entered {
+                    path.push((record.to_vec(), entry.action));
+                }
+            })?;
+        }
+        let here = self.path_places().into_iter();
+        path.extend(here.map(|place| (self.record(place).to_vec(), self.entries[place].action)));
+        Ok(path)
+    }
+
+    /// Puts the lower half of what is in memory on the volume.
+    fn lower(&mut self) -> Result<(), SearchError> {
+        let Some(below) = &mut self.below else { return Ok(()) };
+        let half = (self.entries.len() / 2).max(1);
+        for (record, entry) in self.records.chunks_exact(self.words).zip(self.entries.iter()).take(half) {
+            below.push(record, *entry)?;
+        }
+        let kept = self.entries.len() - half;
+        self.records.copy_within(half * self.words.., 0);
+        self.records.truncate(kept * self.words);
+        self.entries.copy_within(half.., 0);
+        self.entries.truncate(kept);
+        Ok(())
+    }
+
+    /// Brings what is on top on the volume back to memory, which is empty.
+    fn raise(&mut self) -> Result<(), SearchError> {
+        let Some(below) = &mut self.below else { return Ok(()) };
+        let half = (self.entries.capacity() / 2).max(1);
+        while self.entries.len() < half
+            && let Some(entry) = below.pop()?
+        {
+            self.records.extend(&below.wide[..self.words])?;
+            self.entries.push(entry)?;
+        }
+        // They came from the top down.
+        self.entries.reverse();
+        reverse_records(&mut self.records, self.words);
+        Ok(())
     }
 }
 
-/// Finds entered states by their record. States are taken out in the reverse order of their coming, so a slot that is emptied
+impl Below {
+    fn push(&mut self, record: &[u64], entry: Entry) -> Result<(), SearchError> {
+        let (word, rest) = self.wide.split_last_mut().expect("an entry has a word");
+        rest.copy_from_slice(record);
+        let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+        *word = u64::from(entry.action) | flag(entry.entered, ENTERED) | flag(entry.accepting, ACCEPTING);
+        Ok(self.stack.push(&self.wide)?)
+    }
+
+    /// Takes the top away; its record is the first words of `wide`.
+    fn pop(&mut self) -> Result<Option<Entry>, SearchError> {
+        Ok(self.stack.pop(&mut self.wide)?.then(|| entry_of(&self.wide)))
+    }
+
+    /// Visits everything from the bottom up: all of it moves to another stack and back.
+    fn each(&mut self, visit: &mut dyn FnMut(&[u64], Entry)) -> Result<(), SearchError> {
+        let name = format!("{}-aside", self.name);
+        let mut aside = Stack::new(&self.volume, &name, self.wide.len(), self.block_bytes, &self.budget)?;
+        while self.stack.pop(&mut self.wide)? {
+            aside.push(&self.wide)?;
+        }
+        while aside.pop(&mut self.wide)? {
+            visit(&self.wide[..self.wide.len() - 1], entry_of(&self.wide));
+            self.stack.push(&self.wide)?;
+        }
+        Ok(aside.remove()?)
+    }
+}
+
+fn entry_of(wide: &[u64]) -> Entry {
+    let word = wide.last().copied().expect("an entry has a word");
+    Entry { action: word as u32, entered: word & ENTERED != 0, accepting: word & ACCEPTING != 0 }
+}
+
+/// The last record first.
+fn reverse_records(records: &mut [u64], words: usize) {
+    records.reverse();
+    records.chunks_exact_mut(words).for_each(<[u64]>::reverse);
+}
+
+/// Finds entered states by their record, of a stack that is in memory. States are taken out in the reverse order of their coming, so a slot that is emptied
 /// never cuts another state off. Memory: at most 16 bytes per state of the longest path.
 pub(crate) struct PathIndex {
     /// A place on the stack, plus one; 0 if free. A power of two of them.
@@ -177,11 +314,11 @@ impl PathIndex {
             self.slots.reserve(more)?;
             self.slots.resize(more * 2, 0)?;
             self.slots.fill(0);
-            let before = stack.path_places(0);
+            let before = stack.path_places();
             // In the order of their coming; the new one is added below.
             before[..self.held].iter().for_each(|place| self.put(stack, *place));
         }
-        self.put(stack, stack.len() - 1);
+        self.put(stack, stack.entries.len() - 1);
         self.held += 1;
         Ok(())
     }
@@ -189,7 +326,7 @@ impl PathIndex {
     /// Takes out the state on top of the stack, which is the one that was added last.
     pub(crate) fn remove(&mut self, stack: &PathStack) {
         let slot = self.search(stack, stack.top_record());
-        debug_assert_eq!(self.slots[slot] as usize, stack.len(), "the last to come goes first");
+        debug_assert_eq!(self.slots[slot] as usize, stack.entries.len(), "the last to come goes first");
         self.slots[slot] = 0;
         self.held -= 1;
     }
@@ -218,3 +355,57 @@ impl PathIndex {
 
 /// Slots at first.
 const SLOTS_MIN: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pushes, enters and pops at random, beside a plain vector.
+    #[test]
+    fn a_stack_on_a_volume_is_a_stack() {
+        for seed in 0..300u64 {
+            let (budget, volume) = (Budget::unlimited(), Volume::in_memory(64));
+            let (words, bytes) = (1 + seed as usize % 3, 64 << (seed % 6));
+            let mut stack =
+                PathStack::spilling(&budget, words, Spill { volume: &volume, name: "path", bytes }).unwrap();
+            let mut plain: Vec<(Vec<u64>, u32, bool, bool)> = Vec::new();
+            let mut state = seed;
+            for action in 0..600u32 {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                let rises = (action / 100) % 2 == 0;
+                match (state >> 60, plain.last()) {
+                    (0..=2, Some(_)) if rises => pop(&mut stack, &mut plain),
+                    (0..=11, Some(_)) if !rises => pop(&mut stack, &mut plain),
+                    (13.., Some((.., false, _))) => {
+                        let accepting = state >> 40 & 1 == 1;
+                        stack.enter(accepting);
+                        let top = plain.last_mut().unwrap();
+                        (top.2, top.3) = (true, accepting);
+                    }
+                    _ => {
+                        let record: Vec<u64> = (0..words as u64).map(|word| state ^ word).collect();
+                        stack.push(&record, action).unwrap();
+                        plain.push((record, action, false, false));
+                    }
+                }
+                let top = stack
+                    .top()
+                    .map(|top| (stack.top_record().to_vec(), top.action, top.entered, top.accepting));
+                assert_eq!(top.as_ref(), plain.last(), "seed {seed}, operation {action}");
+                assert_eq!(stack.len(), plain.len() as u64, "seed {seed}");
+            }
+            let entered = plain.iter().filter(|entry| entry.2).map(|entry| (entry.0.clone(), entry.1));
+            let path: Vec<(Vec<u64>, u32)> = entered.collect();
+            assert_eq!(stack.path(&budget).unwrap(), path, "seed {seed}");
+            assert_eq!(stack.path(&budget).unwrap(), path, "seed {seed}: it is still there");
+            assert_eq!(stack.entered(), path.len() as u64, "seed {seed}");
+            stack.clear().unwrap();
+            assert!(stack.top().is_none() && stack.len() == 0, "seed {seed}");
+        }
+    }
+
+    fn pop(stack: &mut PathStack, plain: &mut Vec<(Vec<u64>, u32, bool, bool)>) {
+        stack.pop().unwrap();
+        plain.pop();
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use fathom_disk::budget::Budget;
 use fathom_model::checked::Checked;
+use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 use fathom_search::depth_first::{Outcome, Settings, Visited, run};
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
@@ -25,8 +26,10 @@ impl Visited for Exact {
         Ok(self.0.insert(record.to_vec()))
     }
 
-    fn contains(&self, record: &[u64]) -> bool {
-        self.0.contains(record)
+    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+        present
+            .extend((0..).zip(records.iter()).filter(|(_, record)| self.0.contains(*record)).map(|it| it.0));
+        Ok(())
     }
 }
 

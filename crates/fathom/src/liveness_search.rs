@@ -3,6 +3,7 @@
 //! Depth-first engines know accepting states: where a product has several marks (fairness), they get it with its marks counted. The fix-point takes marks as they
 //! are. Semi-external engines generate the product first (`semi_external.rs`).
 
+use std::path::Path as FilePath;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_disk::budget::Budget;
@@ -13,6 +14,7 @@ use fathom_model::record::Checksum;
 use fathom_model::system::TransitionSystem;
 use fathom_search::closed_set::Recurs;
 use fathom_search::depth_first::Found;
+use fathom_search::disk_set::DiskSet;
 use fathom_search::engines::bitstate::Bitstate;
 use fathom_search::engines::ndfs::{self, ExactSet};
 use fathom_search::error::SearchError;
@@ -21,11 +23,12 @@ use fathom_search::layer_loop::{Ending, Observer, Progress};
 
 use crate::assemble::{Model, System};
 use crate::figures::{DiskFigures, IoFigures};
-use crate::home::Home;
+use crate::home::{Home, PARENT};
 use crate::layer_engine::LayerEngine;
 use crate::liveness_property::LivenessProperty;
 use crate::observer::Watcher;
 use crate::run::{Limit, RunError};
+use crate::scratch::Scratch;
 use crate::semi_external;
 use crate::settings::Resources;
 
@@ -35,7 +38,7 @@ pub enum LivenessEngine {
     /// A short nested depth-first search; then all states, and by what fits in memory the fix-point or the double depth-first search.
     #[default]
     Auto,
-    /// Nested depth-first search in RAM, exact, on the fly.
+    /// Nested depth-first search, exact, on the fly; in RAM or on disk.
     Ndfs,
     /// Fix-point over a perfect hash, exact.
     SemiOwcty,
@@ -98,6 +101,8 @@ pub(crate) struct Task<'a> {
     pub(crate) observer: &'a dyn Observer,
     /// How states are generated where all of them are at first.
     pub(crate) generation: LayerEngine,
+    /// Where the path of a depth-first search goes when it is on disk, if the user said so.
+    pub(crate) stack: Option<&'a FilePath>,
     /// Where they live on disk, when they do.
     pub(crate) home: Option<&'a Home>,
 }
@@ -174,7 +179,8 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
 fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
     let hunt = Hunt { watcher: task.watcher, expanded: AtomicU64::new(0) };
     let lasts = task.home.is_some_and(|home| home.settings().lasts());
-    let hunting = Task { engine: LivenessEngine::Ndfs, observer: &hunt, ..*task };
+    let generation = LayerEngine::Ram;
+    let hunting = Task { engine: LivenessEngine::Ndfs, generation, stack: None, observer: &hunt, ..*task };
     match search(product, &hunting) {
         Ok(found) => {
             let over = match found.ending {
@@ -215,32 +221,54 @@ impl Observer for Hunt<'_> {
     }
 }
 
+/// The part of memory for each of two paths on disk: one in so many.
+const STACK_PART: usize = 16;
+
 fn dispatch(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, RunError> {
     match task.engine {
-        LivenessEngine::Ndfs | LivenessEngine::Bitstate => Ok(nested(system, task)?),
+        LivenessEngine::Ndfs | LivenessEngine::Bitstate => nested(system, task),
         LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => {
             semi_external::search(system, task)
         }
     }
 }
 
-/// On the fly, depth-first.
-fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, SearchError> {
+/// On the fly, depth-first: with a few bits per state, with exact sets in RAM, or with exact sets on disk.
+fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, RunError> {
     let Task { budget, observer, .. } = *task;
+    let on_disk = matches!(task.generation, LayerEngine::Tier(_)) && task.engine == LivenessEngine::Ndfs;
+    let scratch = |folder: &FilePath| Scratch::under(folder).map_err(RunError::Scratch);
+    // Of the sets, and of the path.
+    let places =
+        [on_disk.then(|| scratch(FilePath::new(PARENT))).transpose()?, task.stack.map(scratch).transpose()?];
+    let volumes = places.each_ref().map(|place| place.as_ref().map(Scratch::volume).transpose());
+    let [sets, stack] = volumes.map(|volume| volume.map_err(RunError::Scratch));
+    let (sets, stack) = (sets?, stack?);
     let settings = ndfs::Settings {
         stop_at_fault: task.stop_at_fault,
         max_depth: task.resources.max_depth,
         weak: task.weak,
+        stack: stack.as_ref().or(sets.as_ref()).map(|volume| (volume, budget.limit() / STACK_PART)),
     };
-    let bits = system.shape().width_bits;
-    let outcome = if task.engine == LivenessEngine::Bitstate {
-        // The rest is for the stacks, and for the run that is told.
-        let bytes = budget.limit() / 4;
-        let (mut visited, mut red) = (Bitstate::new(budget, bytes)?, Bitstate::new(budget, bytes)?);
-        ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
-    } else {
-        let (mut visited, mut red) = (ExactSet::new(bits, budget)?, ExactSet::new(bits, budget)?);
-        ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
+    let (shape, bits) = (system.shape(), system.shape().width_bits);
+    let outcome = match (&sets, task.engine) {
+        (Some(volume), _) => {
+            // The rest is for filters, and for the steps of a state.
+            let bytes = budget.limit() / 4;
+            let mut visited = DiskSet::new(shape, volume, "visited", bytes, budget)?;
+            let mut red = DiskSet::new(shape, volume, "red", bytes, budget)?;
+            ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
+        }
+        (None, LivenessEngine::Bitstate) => {
+            // The rest is for the stacks, and for the run that is told.
+            let bytes = budget.limit() / 4;
+            let (mut visited, mut red) = (Bitstate::new(budget, bytes)?, Bitstate::new(budget, bytes)?);
+            ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
+        }
+        (None, _) => {
+            let (mut visited, mut red) = (ExactSet::new(bits, budget)?, ExactSet::new(bits, budget)?);
+            ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
+        }
     };
     Ok(Searched {
         engine: task.engine,
@@ -254,7 +282,7 @@ fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, Se
         lasso: outcome.lasso,
         fault: outcome.fault,
         threads: 1,
-        store: "ram",
+        store: if on_disk { "tier" } else { "ram" },
         gave_up: None,
         disk: None,
         certified: false,

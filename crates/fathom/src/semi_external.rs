@@ -154,12 +154,16 @@ fn passes(system: &dyn TransitionSystem, task: &Task<'_>, reached: &dyn Reached)
         }
     };
     let threads = resources.threads;
+    let stack_scratch = task.stack.map(Scratch::under).transpose().map_err(RunError::Scratch)?;
+    let stack_volume = stack_scratch.as_ref().map(Scratch::volume).transpose().map_err(RunError::Scratch)?;
+    let stack = stack_volume.as_ref();
     let search = Search {
         system,
         weak: task.weak,
         recurs: task.recurs,
         threads,
         volume: &volume,
+        stack,
         budget,
         observer: watcher,
     };

@@ -226,6 +226,7 @@ fn with_automaton(formula: &str, change: &dyn Fn(&mut Automaton) -> bool) -> Opt
         fair: Vec::new(),
         faults: Faults::Stop,
         generation: LayerEngine::Auto(Plan::LookUp),
+        stack: None,
     };
     let identity =
         settings.identity(&model, &property, &ModelSettings { path, options }).expect("there is a product");

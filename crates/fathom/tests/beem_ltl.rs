@@ -67,6 +67,7 @@ fn verdict(model: &Model, property: &LivenessProperty, engine: LivenessEngine) -
         fair: Vec::new(),
         faults: Faults::Stop,
         generation: LayerEngine::Auto(Plan::LookUp),
+        stack: None,
     };
     let checked = liveness::check(model, property, &settings, &resources(), &Watcher::silent(None), None);
     checked.expect("the machine suffices").verdict()

@@ -157,6 +157,7 @@ fn is_violated(model: &Model, formula: &str, fair: bool, engine: LivenessEngine)
         fair,
         faults: Faults::Report,
         generation: LayerEngine::Auto(tier::Plan::LookUp),
+        stack: None,
     };
     let resources = Resources { threads: 1, ..Resources::of_this_machine() };
     let checked = liveness::check(model, &property, &settings, &resources, &Watcher::silent(None), None)

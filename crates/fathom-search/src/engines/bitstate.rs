@@ -12,6 +12,7 @@
 
 use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::hash::{hash_key, hash_word};
+use fathom_model::record::Records;
 
 use crate::depth_first::Visited;
 use crate::error::SearchError;
@@ -89,8 +90,11 @@ impl Visited for Bitstate {
         Ok(true)
     }
 
-    fn contains(&self, record: &[u64]) -> bool {
-        self.places(record).iter().all(|(word, bit)| self.bits[*word] & bit != 0)
+    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+        let is_set = |(word, bit): &(usize, u64)| self.bits[*word] & bit != 0;
+        let there = |record: &[u64]| self.places(record).iter().all(is_set);
+        present.extend((0..).zip(records.iter()).filter(|(_, record)| there(record)).map(|(place, _)| place));
+        Ok(())
     }
 }
 

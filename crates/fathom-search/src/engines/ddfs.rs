@@ -1,206 +1,234 @@
 //! Policy of the depth-first search: a perfect hash and one bit per state.
 //!
-//! S. Edelkamp, P. Sanders, P. Šimeček, "Semi-external LTL model checking", CAV 2008: *double* depth-first search. When all states are known and numbered ([`crate::closed_set`]), a first search
-//! writes accepting states down in the order in which it leaves them; then the bits are cleared, and from each of those states in that order a second search walks what no
-//! second search has walked and looks for a step back to where it started. The seeds and their order are those of nested depth-first search (Courcoubetis, Vardi, Wolper,
-//! Yannakakis 1992), and so is what is found; but one bit serves both searches.
+//! S. Edelkamp, P. Sanders, P. Šimeček, "Semi-external LTL model checking", CAV 2008: *double* depth-first search. When all states are known and those that may recur are numbered
+//! ([`crate::closed_set`]), a first search walks these, from each of them that it has not met, and writes accepting states down in the order in which it leaves them; then the bits are cleared, and
+//! from each of those states in that order a second search walks what no second search has walked and looks for a step back to where it started. The seeds and their order are those of
+//! nested depth-first search (Courcoubetis, Vardi, Wolper, Yannakakis 1992), and so is what is found; but one bit serves both searches.
 //!
-//! The system's acceptance is of states: all steps of an accepting state carry mark 0, and no others do. Memory: about 4 bits per state, and the path with its
-//! unexplored successors. I/O: accepting states once. Every state is expanded twice at most.
+//! If the automaton is *weak*, so that the states of a cycle are all accepting or none is, one search decides: a step to its own path closes a cycle. It takes a second bit per state, for the path.
+//!
+//! The system's acceptance is of states: all steps of an accepting state carry mark 0, and no others do. Memory: about 4 bits per state that may recur, 5 if the automaton is weak; the path, with its
+//! unexplored successors, is on the volume but for its top. I/O: accepting states once, and the path. Every state that may recur is expanded twice at most, once if the automaton is weak.
 
-use fathom_disk::budget::{Budget, Charge};
+use fathom_disk::budget::Budget;
 use fathom_disk::log::Queue;
 use fathom_model::record::Records;
-use fathom_model::steps::{Columns, Steps};
-use fathom_model::system::{TransitionSystem, expand_some, initial_all};
+use fathom_model::steps::Columns;
 
-use super::semi_owcty::{self, Outcome, with_stem};
+use super::semi_owcty::{Outcome, Search, with_stem};
 use crate::bits::Bits;
-use crate::closed_set::{ALL_RECUR, ClosedSet, Reached};
+use crate::closed_set::{ClosedSet, Reached};
 use crate::cycle::Cycle;
+use crate::depth_first::{Purpose, Visited, Walk};
 use crate::error::SearchError;
-use crate::layer_loop::{Observer, Progress};
-use crate::path_stack::PathStack;
+use crate::layer_loop::Ending;
+use crate::path_stack::{PathStack, Spill};
 
-/// Room for steps at first, at most.
-const STEPS: usize = 64;
-/// How many states are expanded before the observer is asked again.
-const PATIENCE: u64 = 256;
-/// Bytes of a block of the file of accepting states.
-const BLOCK_BYTES: usize = 1 << 16;
+/// Bytes of a block of the file of accepting states, at most.
+const BLOCK_BYTES_MAX: usize = 1 << 16;
+/// Memory for the top of the path, at most.
+const PATH_BYTES_MAX: usize = 16 << 20;
 
 /// Looks for a cycle through an accepting state among the states that a complete breadth-first search has reached. One thread.
 ///
 /// # Errors
 /// If memory or the volume do not suffice.
-pub fn run(search: &semi_owcty::Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
-    let semi_owcty::Search { system, volume, budget, observer, .. } = *search;
-    let set = ClosedSet::new(reached, ALL_RECUR, system.shape(), volume, budget)?;
-    let mut search = Search::new(system, &set, budget, observer)?;
-    let block = (budget.free() / 64).clamp(256, BLOCK_BYTES);
-    let mut accepting = Queue::new(volume, "accepting", system.shape().words(), block, budget)?;
-    let mut cycle = None;
-    let mut finished = search.first(&mut accepting)?;
-    if finished {
-        search.visited.clear_all();
-        let mut seed = vec![0; system.shape().words()];
-        while cycle.is_none() && finished && accepting.pop(&mut seed)? {
-            (cycle, finished) = search.second(&seed)?;
-        }
-    }
+pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
+    let Search { system, recurs, volume, budget, observer, .. } = *search;
+    let set = ClosedSet::new(reached, recurs, system.shape(), volume, budget)?;
+    let mut visited = Numbered { set: &set, bits: Bits::new(budget, set.len(), false)?, numbers: Vec::new() };
+    let words = system.shape().words();
+    let spill = Spill {
+        volume: search.stack.unwrap_or(volume),
+        name: "path",
+        bytes: (budget.free() / 4).min(PATH_BYTES_MAX),
+    };
+    let columns = Columns { actions: true, marks: true, ..Columns::NONE };
+    let path = PathStack::spilling(budget, words, spill)?;
+    let mut walk = Walk::new(system, columns, path, budget, observer)?;
+    walk.states = Some(set.len());
+    let (cycle, finished) = if search.weak {
+        single(&mut visited, &mut walk, budget)?
+    } else {
+        double(search, &mut visited, &mut walk)?
+    };
     let mut outcome = Outcome {
         stopped: !finished,
-        visits: search.visits,
-        edges: search.edges,
+        visits: walk.visits,
+        edges: walk.edges,
         number_bytes: set.number_bytes() as u64,
         stored_bytes: set.stored_bytes(),
         ..Outcome::default()
     };
+    drop((walk, visited));
     if let Some(cycle) = cycle {
         outcome.left = cycle.records.len() as u64;
-        drop((search, accepting));
         drop(set);
         outcome.lasso = Some(with_stem(system, reached, budget, cycle)?);
     }
     Ok(outcome)
 }
 
-struct Search<'a> {
-    system: &'a dyn TransitionSystem,
-    set: &'a ClosedSet<'a>,
-    observer: &'a dyn Observer,
-    visited: Bits,
-    path: PathStack,
-    steps: Steps,
-    charge: Charge,
-    record: Vec<u64>,
-    numbers: Vec<u64>,
-    visits: u64,
-    edges: u64,
+/// A cycle if there is one, and whether the search came to its end.
+type Found = (Option<Cycle>, bool);
+
+/// One search, which closes cycles by itself.
+fn single(visited: &mut Numbered<'_>, walk: &mut Walk<'_>, budget: &Budget) -> Result<Found, SearchError> {
+    let set = visited.set;
+    let mut closing = Closing {
+        path: Numbered { set, bits: Bits::new(budget, set.len(), false)?, numbers: Vec::new() },
+        closed: None,
+    };
+    let finished = from_each(visited, walk, &mut closing)?;
+    Ok((closing.closed, finished))
 }
 
-impl<'a> Search<'a> {
-    fn new(
-        system: &'a dyn TransitionSystem,
-        set: &'a ClosedSet<'a>,
-        budget: &Budget,
-        observer: &'a dyn Observer,
-    ) -> Result<Search<'a>, SearchError> {
-        let (shape, words) = (system.shape(), system.shape().words());
-        let columns = Columns { actions: true, marks: true, ..Columns::NONE };
-        let capacity = (budget.free() / 16 / Steps::bytes_for(shape, columns, 1)).clamp(1, STEPS);
-        Ok(Search {
-            system,
-            set,
-            observer,
-            visited: Bits::new(budget, set.len(), false)?,
-            path: PathStack::growing(budget, words)?,
-            charge: budget.charge("expansion", Steps::bytes_for(shape, columns, capacity))?,
-            steps: Steps::new(shape, columns, capacity),
-            record: Vec::new(),
-            numbers: Vec::new(),
-            visits: 0,
-            edges: 0,
-        })
+/// One search for the accepting states, and one from each of them.
+fn double(
+    search: &Search<'_>,
+    visited: &mut Numbered<'_>,
+    walk: &mut Walk<'_>,
+) -> Result<Found, SearchError> {
+    let Search { system, volume, budget, .. } = *search;
+    let words = system.shape().words();
+    let block = (budget.free() / 64).clamp(256, BLOCK_BYTES_MAX);
+    let mut leaving = Leaving(Queue::new(volume, "accepting", words, block, budget)?);
+    if !from_each(visited, walk, &mut leaving)? {
+        return Ok((None, false));
     }
+    visited.bits.clear_all();
+    let (mut accepting, mut seed) = (leaving.0, vec![0; words]);
+    while accepting.pop(&mut seed)? {
+        let mut returning = Returning { seed: &seed, closed: None };
+        // The seed itself is walked from even if it was met before.
+        match walk.search_from(&seed, true, visited, &mut returning)? {
+            Ending::Complete => {}
+            Ending::Found => return Ok((returning.closed, true)),
+            _ => return Ok((None, false)),
+        }
+    }
+    Ok((None, true))
+}
 
-    /// Walks everything and writes accepting states down as it leaves them; false if the observer stopped it.
-    fn first(&mut self, accepting: &mut Queue) -> Result<bool, SearchError> {
-        let charge = &mut self.charge;
-        initial_all(self.system, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
-        self.path.push_steps(&self.steps, |_| true)?;
-        while let Some(top) = self.path.top() {
-            if top.entered {
-                if top.accepting {
-                    accepting.push(self.path.top_record())?;
-                }
-                self.path.pop();
-            } else if !self.is_new() {
-                self.path.pop();
-            } else {
-                self.expand()?;
-                let marked = self.steps.step_count() > 0 && self.steps.marks(0).0 & 1 == 1;
-                self.path.enter(marked);
-                self.push_new()?;
-                if self.impatient() {
-                    return Ok(false);
-                }
+/// Walks from every state of the set that was not met before; false if the observer stopped it.
+fn from_each(
+    visited: &mut Numbered<'_>,
+    walk: &mut Walk<'_>,
+    purpose: &mut dyn Purpose,
+) -> Result<bool, SearchError> {
+    let (mut finished, mut present) = (true, Vec::new());
+    visited.set.scan(&mut |records| {
+        present.clear();
+        visited.contains_batch(records, &mut present)?;
+        for (place, record) in (0..).zip(records.iter()) {
+            // Some are met from others of them.
+            if present.binary_search(&place).is_ok() {
+                continue;
+            }
+            let ending = walk.search_from(record, false, visited, purpose)?;
+            if ending != Ending::Complete {
+                finished = ending == Ending::Found;
+                return Ok(false);
             }
         }
         Ok(true)
+    })?;
+    Ok(finished)
+}
+
+/// A bit for each state of a closed set; what is not in the set counts as visited.
+struct Numbered<'a> {
+    set: &'a ClosedSet<'a>,
+    bits: Bits,
+    numbers: Vec<u64>,
+}
+
+impl Visited for Numbered<'_> {
+    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
+        Ok(self.bits.set(self.set.number(record)))
     }
 
-    /// Walks from a state what was not walked, until a step leads back to it: the cycle, and false if the observer stopped it.
-    fn second(&mut self, seed: &[u64]) -> Result<(Option<Cycle>, bool), SearchError> {
-        self.path.clear();
-        self.path.push(seed, 0)?;
-        let mut at_seed = true;
-        while let Some(top) = self.path.top() {
-            // The seed itself is walked from even if it was met before.
-            if top.entered || !self.is_new() && !at_seed {
-                self.path.pop();
-                continue;
-            }
-            at_seed = false;
-            self.expand()?;
-            self.path.enter(false);
-            let back = (0..self.steps.step_count()).find(|step| self.steps.target(*step) == seed);
-            if let Some(step) = back {
-                let places = self.path.path_places(0);
-                let records = places.iter().map(|place| self.path.record(*place).to_vec()).collect();
-                // The action of an entry leads to it.
-                let mut actions: Vec<u32> =
-                    places[1..].iter().map(|place| self.path.entry(*place).action).collect();
-                actions.push(self.steps.action(step));
-                return Ok((Some(Cycle { records, actions }), true));
-            }
-            self.push_new()?;
-            if self.impatient() {
-                return Ok((None, false));
+    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+        self.numbers.clear();
+        self.set.numbers(records, &mut self.numbers);
+        for (place, (record, number)) in (0..).zip(records.iter().zip(&self.numbers)) {
+            if !self.set.has(record) || self.bits.get(*number) {
+                present.push(place);
             }
         }
-        Ok((None, true))
-    }
-
-    /// Marks the state on top as visited; true if it was not.
-    fn is_new(&mut self) -> bool {
-        let record = self.path.top_record();
-        self.numbers.clear();
-        self.set.numbers(Records::new(record, record.len()), &mut self.numbers);
-        self.visited.set(self.numbers[0])
-    }
-
-    fn expand(&mut self) -> Result<(), SearchError> {
-        self.record.clear();
-        self.record.extend_from_slice(self.path.top_record());
-        let charge = &mut self.charge;
-        let source = Records::new(&self.record, self.record.len());
-        expand_some(self.system, source, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
-        self.visits += 1;
-        self.edges += self.steps.step_count() as u64;
         Ok(())
     }
+}
 
-    fn push_new(&mut self) -> Result<(), SearchError> {
-        self.numbers.clear();
-        self.set.numbers(self.steps.targets(), &mut self.numbers);
-        let (numbers, visited) = (&self.numbers, &self.visited);
-        Ok(self.path.push_steps(&self.steps, |step| !visited.get(numbers[step]))?)
-    }
+/// Purpose of the only search, if the automaton is weak: a step from an accepting state to the path.
+struct Closing<'a> {
+    /// The states of the path.
+    path: Numbered<'a>,
+    closed: Option<Cycle>,
+}
 
-    /// Tells the observer now and then; true if it wants the search to stop.
-    fn impatient(&self) -> bool {
-        if !self.visits.is_multiple_of(PATIENCE) {
-            return false;
+impl Purpose for Closing<'_> {
+    fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        let Numbered { set, bits, numbers } = &mut self.path;
+        bits.set(set.number(walk.path.top_record()));
+        if walk.path.top().is_none_or(|top| !top.accepting) {
+            return Ok(None);
         }
-        self.observer.progress(Progress {
-            layer: self.path.entered(),
-            frontier: self.path.len() as u64,
-            expanded: self.visits,
-            states: self.set.len(),
-            transitions: self.edges,
-            budget_used: 0,
-        });
-        self.observer.stop()
+        numbers.clear();
+        set.numbers(walk.steps.targets(), numbers);
+        let closes = |step: &usize| set.has(walk.steps.target(*step)) && bits.get(numbers[*step]);
+        let Some(step) = (0..walk.steps.step_count()).find(closes) else { return Ok(None) };
+        let target = walk.steps.target(step).to_vec();
+        self.closed = Some(cycle(walk, step, &target)?);
+        Ok(Some(Ending::Found))
     }
+
+    fn leave(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        let Numbered { set, bits, .. } = &self.path;
+        bits.clear(set.number(walk.path.top_record()));
+        Ok(None)
+    }
+}
+
+/// Purpose of the first of two searches: accepting states in the order in which they are left.
+struct Leaving(Queue);
+
+impl Purpose for Leaving {
+    fn enter(&mut self, _: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        Ok(None)
+    }
+
+    fn leave(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        if walk.path.top().is_some_and(|top| top.accepting) {
+            self.0.push(walk.path.top_record())?;
+        }
+        Ok(None)
+    }
+}
+
+/// Purpose of the second of two searches: a step to where it started.
+struct Returning<'a> {
+    seed: &'a [u64],
+    closed: Option<Cycle>,
+}
+
+impl Purpose for Returning<'_> {
+    fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        let back = (0..walk.steps.step_count()).find(|step| walk.steps.target(*step) == self.seed);
+        let Some(step) = back else { return Ok(None) };
+        self.closed = Some(cycle(walk, step, self.seed)?);
+        Ok(Some(Ending::Found))
+    }
+}
+
+/// The path from a state that is on it to its top, and a step back.
+fn cycle(walk: &mut Walk<'_>, step: usize, first: &[u64]) -> Result<Cycle, SearchError> {
+    let last = walk.steps.action(step);
+    let mut way = walk.way()?;
+    let from = way.iter().position(|(record, _)| record == first).expect("the step leads to the path");
+    let (records, mut actions): (Vec<_>, Vec<_>) = way.drain(from..).unzip();
+    // The action of a state leads to it.
+    actions.remove(0);
+    actions.push(last);
+    Ok(Cycle { records, actions })
 }

@@ -36,6 +36,8 @@ pub struct Search<'a> {
     pub threads: usize,
     /// Empty; whoever made it empties it.
     pub volume: &'a Volume,
+    /// Where the path of a depth-first search goes, if not there, too.
+    pub stack: Option<&'a Volume>,
     /// All memory that is taken.
     pub budget: &'a Budget,
     /// Who watches.

@@ -65,7 +65,7 @@ pub struct CheckArguments {
     /// Which engine searches; see `fathom engines`
     #[arg(long, value_name = "NAME", value_enum, default_value_t, help_heading = "Search")]
     pub engine: CheckEngineArgument,
-    /// Where states are stored by ndfs (ram), or while semi-owcty and ddfs generate them (tier) [default: ram as long as it suffices]
+    /// Where states are stored by ndfs (ram, tier), or while semi-owcty and ddfs generate them (tier) [default: ram as long as it suffices]
     #[arg(long, value_name = "NAME", value_enum, help_heading = "Search")]
     pub store: Option<StoreArgument>,
     /// With what to search.
@@ -74,6 +74,9 @@ pub struct CheckArguments {
     /// Where files go.
     #[command(flatten)]
     pub disk: DiskArguments,
+    /// Put the path of a depth-first search on disk, in a folder of its own under this one
+    #[arg(long, value_name = "DIR", help_heading = "Disk")]
+    pub dir_stack: Option<PathBuf>,
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
@@ -207,7 +210,7 @@ pub enum CheckEngineArgument {
     SternDill,
     /// Depth-first with three bits per state: quick, misses states, never proves that something holds.
     Bitstate,
-    /// Nested depth-first in memory, exact: for infinite runs.
+    /// Nested depth-first, in memory or on disk, exact: for infinite runs.
     Ndfs,
     /// Fix-point over a perfect hash, states on disk, exact: for infinite runs.
     SemiOwcty,

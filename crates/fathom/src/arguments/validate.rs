@@ -107,11 +107,18 @@ impl CheckArguments {
         let allowed = match self.store {
             None => true,
             Some(StoreArgument::Ram) => engine == NDFS,
-            Some(StoreArgument::Tier) => semi_external,
+            Some(StoreArgument::Tier) => semi_external || engine == NDFS,
         };
         if !allowed {
             return Err(UsageError(
-                "--store ram is for the engine ndfs, --store tier for semi-owcty and ddfs: give --engine, too".into(),
+                "--store ram is for the engine ndfs, --store tier for ndfs, semi-owcty and ddfs: give --engine, too".into(),
+            ));
+        }
+        let has_path = matches!(engine, NDFS | CheckEngine::Liveness(LivenessEngine::Ddfs));
+        if self.dir_stack.is_some() && !has_path {
+            return Err(UsageError(
+                "--dir-stack is for the engines ndfs and ddfs, which search depth-first: give --engine, too"
+                    .into(),
             ));
         }
         let generation = match self.store {
@@ -136,6 +143,7 @@ impl CheckArguments {
             stop,
             engine,
             generation,
+            stack: self.dir_stack,
             resources: self.resources.validate(),
             disk,
             output: self.output.validate(),

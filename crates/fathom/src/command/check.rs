@@ -84,8 +84,13 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
             engine.name()
         );
     }
-    let liveness =
-        LivenessSettings { engine, fair, faults: questions.faults, generation: settings.generation };
+    let liveness = LivenessSettings {
+        engine,
+        fair,
+        faults: questions.faults,
+        generation: settings.generation,
+        stack: settings.stack.clone(),
+    };
     let mut all: Option<Checked> = None;
     if properties.is_empty() || !plan.asks_nothing() {
         all = Some(states_checked(model, plan, settings)?);

@@ -57,9 +57,9 @@ const ENGINES: [[&str; 6]; 9] = [
         "ndfs",
         "nested depth-first, exact",
         "a few bytes, and the path",
+        "none, or a read per known state",
         "none",
-        "none",
-        "Schwoon, Esparza 2005: infinite runs (--ltl), found on the fly",
+        "Schwoon, Esparza 2005: infinite runs (--ltl), found on the fly; --store tier",
     ],
     [
         "semi-owcty",
@@ -72,8 +72,8 @@ const ENGINES: [[&str; 6]; 9] = [
     [
         "ddfs",
         "double depth-first, exact",
-        "that of auto, then 4 bits and the path",
-        "accepting states once",
+        "that of auto, then 4 bits",
+        "accepting states once, the path",
         "none",
         "Edelkamp, Sanders, Simecek 2008: infinite runs",
     ],

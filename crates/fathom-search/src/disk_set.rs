@@ -1,0 +1,322 @@
+//! Which records were inserted, when they do not fit in memory and are asked for one state at a time?
+//!
+//! ```text
+//! insert ------> young        as many records as memory allows, exact
+//!                  | full
+//!                  v
+//!                old          the same records, still asked first; written as a sorted run
+//!                  | the next one comes
+//!                  v
+//!                runs         a filter says no for most that are not there; the rest are looked up
+//! ```
+//! For depth-first searches: nothing is postponed, so a state that was met long ago may cost a read. The set only grows, and goes away with its files.
+//!
+//! Memory: the bytes it is given, of which a quarter is for merging runs; and as much of the rest of the budget as its filter can use, at 8 bits per record, and then runs, which are looked
+//! up there as they are on disk. I/O: every
+//! record is written once and rewritten at most log_8(runs) times; a look-up reads a block of each run that may hold the record.
+
+use fathom_disk::budget::{Budget, BudgetError, Charge, ChargedVec};
+use fathom_disk::filter::BloomChain;
+use fathom_disk::hash::hash_key;
+use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
+use fathom_disk::set::{Tiers, sort_unique};
+use fathom_disk::storage::Volume;
+use fathom_model::record::Records;
+use fathom_model::shape::Shape;
+
+use crate::closed_set::width_of;
+use crate::depth_first::Visited;
+use crate::error::SearchError;
+
+/// The set.
+#[derive(Debug)]
+pub struct DiskSet {
+    volume: Volume,
+    budget: Budget,
+    /// What its files are called.
+    name: String,
+    files: u64,
+    config: RunConfig,
+    young: Recent,
+    old: Recent,
+    filter: BloomChain,
+    runs: Tiers,
+    prober: Prober,
+    /// Records that must be looked up, with their places; then in order, each once.
+    open: Vec<(Vec<u64>, u32)>,
+    sought: Vec<u64>,
+    found: Vec<bool>,
+    /// Kept free for writing and merging.
+    reserve: Charge,
+    count: u64,
+}
+
+/// Bits of the filter per record.
+const FILTER_BITS: u32 = 8;
+/// The least memory that it works with, per word of a record.
+const BYTES_MIN: usize = 16 << 10;
+
+impl DiskSet {
+    /// An empty set of records of a shape, with files on a volume, all beginning with `name`.
+    pub fn new(
+        shape: &Shape,
+        volume: &Volume,
+        name: &str,
+        bytes: usize,
+        budget: &Budget,
+    ) -> Result<DiskSet, SearchError> {
+        let width = width_of(shape)?;
+        let words = width.words();
+        let bytes = bytes.max(BYTES_MIN * words);
+        let records = bytes / 4 / (words * 8 + Recent::SLOT_BYTES);
+        Ok(DiskSet {
+            volume: volume.clone(),
+            budget: budget.clone(),
+            name: name.to_owned(),
+            files: 0,
+            config: RunConfig::within(width, Tag::default(), bytes / 16),
+            young: Recent::new(words, records, budget)?,
+            old: Recent::new(words, records, budget)?,
+            filter: BloomChain::new(FILTER_BITS, budget),
+            runs: Tiers::default(),
+            prober: Prober::new(budget, width, ProbeConfig::within(bytes / 8))?,
+            open: Vec::new(),
+            sought: Vec::new(),
+            found: Vec::new(),
+            reserve: budget.charge("merging", bytes / 4)?,
+            count: 0,
+        })
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Writes the young records as a run.
+    fn write(&mut self) -> Result<(), SearchError> {
+        let kept_free = self.reserve.bytes();
+        self.reserve.resize(0)?;
+        std::mem::swap(&mut self.young, &mut self.old);
+        self.young.clear();
+        self.old.sort(&self.budget)?;
+        let name = self.next_name();
+        let mut writer = RunWriter::new(&self.volume, &self.budget, &name, &self.config)?;
+        writer.push(&self.old.records)?;
+        // Nothing is taken up: what is lost with the machine is made again.
+        writer.finish(false)?;
+        for record in self.old.records.chunks_exact(self.config.width.words()) {
+            self.filter.insert(hash_key(record))?;
+        }
+        self.runs.insert(0, self.open_run(&name)?);
+        while let Some(level) = self.runs.due() {
+            let name = self.next_name();
+            let DiskSet { runs, volume, budget, config, .. } = self;
+            runs.merge_level(volume, budget, level, &name, config, kept_free, false)?;
+            for gone in runs.retired() {
+                volume.remove(&gone).map_err(fathom_disk::error::DiskError::from)?;
+            }
+        }
+        for (_, run) in self.runs.runs().filter(|(_, run)| !run.is_kept_in_memory()) {
+            if run.bytes() < self.budget.free().saturating_sub(2 * kept_free) as u64 {
+                run.keep_in_memory(&self.budget)?;
+            }
+        }
+        // The filter may have taken what was kept free: then merging makes do with less.
+        self.reserve.resize(kept_free.min(self.budget.free() / 2))?;
+        Ok(())
+    }
+
+    fn open_run(&self, name: &str) -> Result<Run, SearchError> {
+        Ok(Run::open(&self.volume, &self.budget, name, self.config.width, Tag::default())?)
+    }
+
+    fn next_name(&mut self) -> String {
+        self.files += 1;
+        format!("{}-{}", self.name, self.files)
+    }
+
+    /// Looks the open records up in the runs, and appends the places of those that are there.
+    fn look_up(&mut self, present: &mut Vec<u32>) -> Result<(), SearchError> {
+        let DiskSet { open, sought, found, runs, prober, config, .. } = self;
+        open.sort_unstable();
+        sought.clear();
+        for (at, (record, _)) in open.iter().enumerate() {
+            if at == 0 || open[at - 1].0 != *record {
+                sought.extend_from_slice(record);
+            }
+        }
+        let words = config.width.words();
+        found.clear();
+        found.resize(sought.len() / words, false);
+        runs.look_up(prober, sought, found)?;
+        let mut place = 0;
+        for (at, (record, step)) in open.iter().enumerate() {
+            place += usize::from(at > 0 && open[at - 1].0 != *record);
+            if found[place] {
+                present.push(*step);
+            }
+        }
+        open.clear();
+        Ok(())
+    }
+}
+
+impl Visited for DiskSet {
+    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
+        let mut present = Vec::new();
+        self.contains_batch(Records::new(record, record.len()), &mut present)?;
+        if !present.is_empty() {
+            return Ok(false);
+        }
+        self.young.insert(record)?;
+        self.count += 1;
+        if self.young.is_full() {
+            self.write()?;
+        }
+        Ok(true)
+    }
+
+    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+        let before = present.len();
+        for (place, record) in (0..).zip(records.iter()) {
+            let hash = hash_key(record);
+            if self.young.contains(record, hash) || self.old.contains(record, hash) {
+                present.push(place);
+            } else if self.filter.may_contain(hash) {
+                self.open.push((record.to_vec(), place));
+            }
+        }
+        if !self.open.is_empty() {
+            self.look_up(present)?;
+            present[before..].sort_unstable();
+        }
+        Ok(())
+    }
+}
+
+/// Some records, in memory, exactly. Memory: the records, and 8 bytes for each.
+#[derive(Debug)]
+struct Recent {
+    words: usize,
+    records: ChargedVec<u64>,
+    /// The number of a record, plus one; 0 if free. A power of two of them, at most half of which are taken.
+    slots: ChargedVec<u32>,
+    capacity: usize,
+}
+
+impl Recent {
+    /// What a record takes beside itself: two slots, and up to twice that since their number is a power of two.
+    const SLOT_BYTES: usize = 16;
+
+    fn new(words: usize, capacity: usize, budget: &Budget) -> Result<Recent, BudgetError> {
+        let capacity = capacity.clamp(1, u32::MAX as usize / 4);
+        let mut slots = ChargedVec::with_capacity(budget, "recent", (2 * capacity).next_power_of_two())?;
+        slots.resize((2 * capacity).next_power_of_two(), 0)?;
+        let records = ChargedVec::with_capacity(budget, "recent", capacity * words)?;
+        Ok(Recent { words, records, slots, capacity })
+    }
+
+    fn len(&self) -> usize {
+        self.records.len() / self.words
+    }
+
+    fn is_full(&self) -> bool {
+        self.len() == self.capacity
+    }
+
+    fn clear(&mut self) {
+        self.records.clear();
+        self.slots.fill(0);
+    }
+
+    /// Inserts a record that is not there.
+    fn insert(&mut self, record: &[u64]) -> Result<(), BudgetError> {
+        let slot = self.slot(record, hash_key(record));
+        self.records.extend(record)?;
+        self.slots[slot] = self.len() as u32;
+        Ok(())
+    }
+
+    fn contains(&self, record: &[u64], hash: u64) -> bool {
+        self.slots[self.slot(record, hash)] != 0
+    }
+
+    /// The slot of a record, or the free one where it would be.
+    fn slot(&self, record: &[u64], hash: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        while self.slots[slot] != 0 && self.record(self.slots[slot] as usize - 1) != record {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    fn record(&self, number: usize) -> &[u64] {
+        &self.records[number * self.words..][..self.words]
+    }
+
+    /// Puts the records in order.
+    fn sort(&mut self, budget: &Budget) -> Result<(), BudgetError> {
+        let kept = sort_unique(budget, self.words, &mut self.records)?;
+        debug_assert_eq!(kept, self.records.len(), "each is there once");
+        self.slots.fill(0);
+        for number in 0..self.len() {
+            let record = self.record(number);
+            let slot = self.slot(record, hash_key(record));
+            self.slots[slot] = number as u32 + 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use oracle::random::Random;
+
+    #[test]
+    fn what_was_inserted_is_there_and_nothing_else() {
+        for seed in 0..40u64 {
+            let mut random = Random::new(seed);
+            let bits = [20u32, 64, 65, 130][seed as usize % 4];
+            let words = bits.div_ceil(64) as usize;
+            let mut shape = oracle::forms::random_graph(&mut random, 3).shape;
+            shape.width_bits = bits;
+            let budget = Budget::new((if seed % 8 < 4 { 80 } else { 300 } << 10) * words);
+            let volume = Volume::in_memory(512);
+            let bytes = if seed % 8 < 4 { 0 } else { 128 << 10 };
+            let mut set = DiskSet::new(&shape, &volume, "visited", bytes, &budget).unwrap();
+            let mut judge = HashSet::new();
+            let mut draw = |range: usize| {
+                let mut record = vec![0; words];
+                record[words - 1] = random.below(range) as u64;
+                if words > 1 {
+                    record[0] = random.below(2) as u64;
+                }
+                record
+            };
+            for round in 0..6_000 {
+                let record = draw(20_000);
+                let expected = judge.insert(record.clone());
+                assert_eq!(set.insert(&record).unwrap(), expected, "seed {seed}, round {round}");
+                if round % 16 == 0 {
+                    let batch: Vec<u64> = (0..7).flat_map(|_| draw(20_000)).collect();
+                    let mut present = Vec::new();
+                    set.contains_batch(Records::new(&batch, words), &mut present).unwrap();
+                    let known: Vec<u32> =
+                        (0..7).filter(|at| judge.contains(&batch[*at as usize * words..][..words])).collect();
+                    assert_eq!(present, known, "seed {seed}, round {round}");
+                }
+            }
+            assert_eq!(set.len(), judge.len() as u64);
+        }
+    }
+}
