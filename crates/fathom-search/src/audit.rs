@@ -8,7 +8,7 @@
 //! pass 2   runs --merge--> steps and conditions; targets and initial states --sort--> targets
 //! pass 3   targets minus runs: nothing may be left
 //! ```
-//! Memory: the data budget, half of it for the sort. I/O: the runs three times, every target of a step written and read once per pass of the sort.
+//! Memory: half of the data budget for the sort, 64 MiB at most, and a few buffers. I/O: the runs three times, every target of a step written and read once per pass of the sort.
 
 use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::error::DiskError;
@@ -152,6 +152,8 @@ pub struct Audit<'a> {
 
 /// Keys handed out at once.
 const CHUNK_KEYS: usize = 512;
+/// The most memory for sorting.
+const SORT_BYTES_MAX: usize = 64 << 20;
 
 impl Audit<'_> {
     /// Checks everything. Changes nothing in the run but what no commit names.
@@ -233,7 +235,7 @@ impl Audit<'_> {
         let (system, budget) = (self.system, self.budget);
         let shape = system.shape();
         let mut sorter =
-            Sorter::new(self.scratch, budget, "targets", self.width()?, self.tag, budget.free() / 2)?;
+            Sorter::new(self.scratch, budget, "targets", self.width()?, self.tag, sort_bytes(budget))?;
         let mut desk = Desk::new(self)?;
         let mut audited = Audited {
             files: runs.len() as u64,
@@ -341,6 +343,11 @@ impl Desk {
         }
         Ok(())
     }
+}
+
+/// Memory for sorting: what all of a large budget would buy is not worth clearing it.
+pub(crate) fn sort_bytes(budget: &Budget) -> usize {
+    (budget.free() / 2).min(SORT_BYTES_MAX)
 }
 
 /// Whether every value in a record is one that its variable can have.

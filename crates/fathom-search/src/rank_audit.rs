@@ -12,7 +12,7 @@
 //! Of a weak automaton, whoever audits says in which component of it a state is: components are numbered so that no step leads to an earlier one. Where no step inside a component
 //! carries all marks, nothing is asked; elsewhere the rank must not fall, and must rise along steps that carry all marks.
 //!
-//! Memory: the data budget, half of it for the sort. I/O: the ranks twice, every step once per pass of the sort.
+//! Memory: half of the data budget for the sort, 64 MiB at most, and a few buffers. I/O: the ranks twice, every step once per pass of the sort.
 
 use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::manifest::RunDirectory;
@@ -24,7 +24,7 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 use fathom_model::tag::Tag;
 
-use crate::audit::{AuditError, is_state};
+use crate::audit::{AuditError, is_state, sort_bytes};
 use crate::error::SearchError;
 use crate::layer_loop::{Observer, Progress};
 use crate::ranks::{self, Classes, RANK_BITS};
@@ -111,7 +111,7 @@ impl RankAudit<'_> {
     fn demands(&self, run: &Run, classes: &Classes) -> Result<(Sorted, RankAudited), AuditError> {
         let (budget, tag) = (self.budget, self.tag());
         let mut sorter =
-            Sorter::new(self.scratch, budget, "demand", run.width(), self.tag, budget.free() / 2)?;
+            Sorter::new(self.scratch, budget, "demand", run.width(), self.tag, sort_bytes(budget))?;
         let mut desk = Desk::new(self)?;
         let mut wide = vec![0; tag.wide_words];
         desk.initial(self)?;
