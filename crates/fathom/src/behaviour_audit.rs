@@ -103,6 +103,11 @@ impl BehaviourAudit<'_> {
         product: &Product<System>,
         identity: &Identity,
     ) -> Result<Result<BehaviourAudited, String>, AuditError> {
+        // First, since it costs little: an automaton that misses violations makes the rest worthless.
+        let automaton = match self.automaton(product.automaton()) {
+            Ok(audited) => audited,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let settings = semi_external::settings(1, self.behaviour.stop_at_fault, None);
         let audit = Audit {
             system: product,
@@ -124,8 +129,7 @@ impl BehaviourAudit<'_> {
         if (ranks.states, ranks.checksum) != (closed_set.states, closed_set.checksum) {
             return Ok(Err("the ranks are of other states than those of the closed set".to_owned()));
         }
-        let automaton = self.automaton(product.automaton());
-        Ok(automaton.map(|automaton| BehaviourAudited { closed_set, ranks, automaton }))
+        Ok(Ok(BehaviourAudited { closed_set, ranks, automaton }))
     }
 
     fn ranks(&self, product: &Product<System>, identity: &Identity) -> Result<RankAudited, AuditError> {

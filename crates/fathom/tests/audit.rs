@@ -1,56 +1,21 @@
 //! Certificates, in the hands of a user: what a run leaves is accepted, and refused as soon as it is of something else or not what it was.
 
+mod certificate;
 mod command;
 
 use std::path::{Path, PathBuf};
 
-use command::{Ran, model, run};
+use certificate::Certificate;
+use command::{model, run};
 
 const LOCK: &str = "P_0.critical + P_1.critical <= 1";
 
-/// A certificate for a property of a model, and the text it is about.
-struct Certificate {
-    place: tempfile::TempDir,
+/// A certificate that the engine `tier` has left.
+fn of_tier(more: &[&str]) -> Certificate {
+    Certificate::new(&[&["--engine", "tier"], more].concat())
 }
 
 impl Certificate {
-    fn new(more: &[&str]) -> Certificate {
-        let certificate = Certificate { place: tempfile::tempdir().expect("a folder") };
-        std::fs::copy(model("bakery.dve"), certificate.model()).expect("a file");
-        let (model, folder) = (certificate.model().display().to_string(), certificate.folder());
-        let mut words = vec!["check", &model, "--engine", "tier", "--dir", &folder, "--certify", "--quiet"];
-        words.extend(more);
-        let ran = run(&words);
-        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-        certificate
-    }
-
-    fn model(&self) -> PathBuf {
-        self.place.path().join("model.dve")
-    }
-
-    fn folder(&self) -> String {
-        self.place.path().join("run").display().to_string()
-    }
-
-    fn audit(&self) -> Ran {
-        run(&["audit", &self.folder()])
-    }
-
-    fn assert_refused(&self, part: &str) {
-        let ran = self.audit();
-        assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains("refused") && ran.stdout.contains(part), "{}", ran.stdout);
-    }
-
-    /// Replaces a part of what the run says of itself.
-    fn edit_card(&self, old: &str, new: &str) {
-        let path = Path::new(&self.folder()).join("run.json");
-        let text = std::fs::read_to_string(&path).expect("it is there");
-        assert!(text.contains(old), "{text}");
-        std::fs::write(path, text.replace(old, new)).expect("it can be written");
-    }
-
     /// A file of the engine.
     fn file(&self, prefix: &str) -> PathBuf {
         let states = Path::new(&self.folder()).join("states");
@@ -63,7 +28,7 @@ impl Certificate {
 
 #[test]
 fn what_a_check_leaves_is_accepted_and_says_what_was_checked() {
-    let certificate = Certificate::new(&["--deadlock"]);
+    let certificate = of_tier(&["--deadlock"]);
     let json = run(&["audit", &certificate.folder(), "--json", "-", "--quiet"]).json();
     let said = run(&["explore", &model("bakery.dve"), "--json", "-", "--quiet"]).json();
     assert_eq!(json["accepted"], true);
@@ -79,33 +44,33 @@ fn what_a_check_leaves_is_accepted_and_says_what_was_checked() {
 
 #[test]
 fn another_model_property_or_policy_is_refused() {
-    let certificate = Certificate::new(&["--deadlock"]);
+    let certificate = of_tier(&["--deadlock"]);
     std::fs::copy(model("peterson.dve"), certificate.model()).expect("a file");
     certificate.assert_refused("the text of the model");
 
-    let certificate = Certificate::new(&["--deadlock"]);
+    let certificate = of_tier(&["--deadlock"]);
     certificate.edit_card("\"invariants\": []", "\"invariants\": [\"true\"]");
     certificate.assert_refused("another model, property or options");
 
-    let certificate = Certificate::new(&["--deadlock"]);
+    let certificate = of_tier(&["--deadlock"]);
     certificate.edit_card("\"overflow\": \"fault\"", "\"overflow\": \"wrap\"");
     let ran = certificate.audit();
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
 
-    let certificate = Certificate::new(&["--constraint", "true"]);
+    let certificate = of_tier(&["--constraint", "true"]);
     certificate.edit_card("\"constraint\": \"true\"", "\"constraint\": \"1 == 1\"");
     certificate.assert_refused("another model, property or options");
 }
 
 #[test]
 fn a_run_cut_short_or_a_manifest_edited_is_refused() {
-    let certificate = Certificate::new(&["--deadlock"]);
+    let certificate = of_tier(&["--deadlock"]);
     let run = certificate.file("rest");
     let bytes = std::fs::read(&run).expect("it is there");
     std::fs::write(&run, &bytes[..bytes.len() - 1]).expect("it can be written");
     certificate.assert_refused("damaged");
 
-    let certificate = Certificate::new(&["--deadlock"]);
+    let certificate = of_tier(&["--deadlock"]);
     let run = certificate.file("rest");
     let mut bytes = std::fs::read(&run).expect("it is there");
     let middle = bytes.len() / 2;
@@ -113,7 +78,7 @@ fn a_run_cut_short_or_a_manifest_edited_is_refused() {
     std::fs::write(&run, &bytes).expect("it can be written");
     certificate.assert_refused("damaged");
 
-    let certificate = Certificate::new(&["--deadlock"]);
+    let certificate = of_tier(&["--deadlock"]);
     let manifest = certificate.file("manifest");
     let mut bytes = std::fs::read(&manifest).expect("it is there");
     let middle = bytes.len() / 2;

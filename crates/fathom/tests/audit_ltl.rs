@@ -1,9 +1,11 @@
 //! Certificates for properties of infinite runs, in the hands of a user: what a run leaves is accepted, and refused as soon as it is of something else, or proves nothing.
 
+mod certificate;
 mod command;
 
 use std::path::{Path, PathBuf};
 
+use certificate::Certificate;
 use command::{Ran, model, run};
 use fathom::assemble::{Model, ModelOptions};
 use fathom::check::Verdict;
@@ -20,56 +22,17 @@ use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::run::{Run, RunConfig, RunWriter, Scan};
 use fathom_disk::set::KeyStream;
 use fathom_disk::storage::{FileStorage, Volume};
-use fathom_ltl::automaton::Automaton;
+use fathom_ltl::automaton::{Automaton, Edge};
+use fathom_ltl::word::Lasso as Word;
 use fathom_search::engines::tier::Plan;
+use oracle::random::Random;
 
 /// Whoever draws a number goes away, or is served in the end, if all move: strong, and it holds.
 const SERVED: &str = "G F P_0.outside || F G (P_0.draw || P_0.look || P_0.compare || P_0.critical)";
 /// Nobody is in the critical section with another: weak, and it holds.
 const EXCLUSIVE: &str = "G !(P_0.critical && P_1.critical)";
 
-/// A certificate for a formula about a model, and the text it is about.
-struct Certificate {
-    place: tempfile::TempDir,
-}
-
 impl Certificate {
-    fn new(more: &[&str]) -> Certificate {
-        let certificate = Certificate { place: tempfile::tempdir().expect("a folder") };
-        std::fs::copy(model("bakery.dve"), certificate.model()).expect("a file");
-        let (model, folder) = (certificate.model().display().to_string(), certificate.folder());
-        let mut words = vec!["check", &model, "--dir", &folder, "--certify", "--quiet"];
-        words.extend(more);
-        let ran = run(&words);
-        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-        certificate
-    }
-
-    fn model(&self) -> PathBuf {
-        self.place.path().join("model.dve")
-    }
-
-    fn folder(&self) -> String {
-        self.place.path().join("run").display().to_string()
-    }
-
-    fn audit(&self) -> Ran {
-        run(&["audit", &self.folder()])
-    }
-
-    fn assert_refused(&self, part: &str) {
-        let ran = self.audit();
-        assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-        assert!(ran.stdout.contains("refused") && ran.stdout.contains(part), "{}", ran.stdout);
-    }
-
-    fn edit_card(&self, old: &str, new: &str) {
-        let path = Path::new(&self.folder()).join("run.json");
-        let text = std::fs::read_to_string(&path).expect("it is there");
-        assert!(text.contains(old), "{text}");
-        std::fs::write(path, text.replace(old, new)).expect("it can be written");
-    }
-
     /// Changes the states with their ranks, which are the lowest 32 bits of the keys.
     fn edit_ranks(&self, edit: &dyn Fn(&mut Vec<Vec<u64>>)) {
         let folder = PathBuf::from(self.folder());
@@ -208,19 +171,15 @@ fn a_violated_property_leaves_no_proof() {
     assert!(ran.stdout.contains("there are no ranks"), "{}", ran.stdout);
 }
 
-/// What becomes of a certificate for a formula if the automaton that is searched with is another one.
-fn with_automaton(formula: &str, change: &dyn Fn(&mut Automaton) -> bool) -> Option<(Verdict, Ran)> {
+/// What becomes of a certificate for a formula if the automaton that is searched with is another one. None if a lasso is found that does not violate the formula, which is noticed where it
+/// is replayed.
+fn with_automaton(formula: &str, automaton: &Automaton) -> Option<(Verdict, Ran)> {
     let place = tempfile::tempdir().expect("a folder");
     let path = PathBuf::from(model("bakery.dve"));
     let options = ModelOptions::default();
     let model = Model::read(&path, &options).expect("it is a model");
-    let questions = LivenessQuestions { formulas: vec![formula.into()], ..LivenessQuestions::default() };
-    let mut property: LivenessProperty =
-        questions.properties(&model).expect("it is a formula").pop().expect("there is one");
-    let (searched, generalised) = (&mut property.searched, &mut property.generalised);
-    if !(change(searched) & change(generalised)) {
-        return None;
-    }
+    let mut property = property(&model, formula);
+    *searched(&mut property) = automaton.clone();
     let settings = LivenessSettings {
         engine: LivenessEngine::SemiOwcty,
         fair: Vec::new(),
@@ -233,70 +192,102 @@ fn with_automaton(formula: &str, change: &dyn Fn(&mut Automaton) -> bool) -> Opt
     let folder = place.path().join("run");
     let home = Home::new(&DiskSettings { folder: Some(folder.clone()), ..DiskSettings::default() }, identity);
     home.volume().expect("a folder");
-    let resources = Resources { threads: 1, ..Resources::of_this_machine() };
+    let resources = Resources { threads: 1, data_budget: Some(64 << 20), ..Resources::of_this_machine() };
     let watcher = Watcher::silent(None);
     let checked = liveness::check(&model, &property, &settings, &resources, &watcher, Some(&home));
     let verdict = match checked {
         Ok(checked) => checked.answers[0].verdict,
-        // A lasso that does not violate the formula is noticed where it is replayed.
         Err(error) => {
             assert!(error.to_string().contains("is not a run of the model"), "{error}");
             return None;
         }
     };
     drop(home);
-    Some((verdict, run(&["audit", &folder.display().to_string()])))
+    Some((verdict, run(&["audit", &folder.display().to_string(), "--ram", "128MiB"])))
+}
+
+fn property(model: &Model, formula: &str) -> LivenessProperty {
+    let questions = LivenessQuestions { formulas: vec![formula.into()], ..LivenessQuestions::default() };
+    questions.properties(model).expect("it is a formula").pop().expect("there is one")
+}
+
+/// The automaton that the fix-point searches with.
+fn searched(property: &mut LivenessProperty) -> &mut Automaton {
+    if property.is_weak() { &mut property.searched } else { &mut property.generalised }
+}
+
+/// All automata that differ from one in one edge: it is not there, or holds of fewer letters, or carries no mark.
+fn mutants(automaton: &Automaton) -> Vec<(String, Automaton)> {
+    let mut mutants = Vec::new();
+    for (state, edges) in automaton.states.iter().enumerate() {
+        for edge in 0..edges.len() {
+            let mut add = |what: String, change: &dyn Fn(&mut Vec<Edge>)| {
+                let mut mutant = automaton.clone();
+                change(&mut mutant.states[state]);
+                if mutant != *automaton {
+                    mutants.push((format!("edge {edge} of state {state} {what}"), mutant));
+                }
+            };
+            add("deleted".into(), &|edges| drop(edges.remove(edge)));
+            add("unmarked".into(), &|edges| edges[edge].marks = 0);
+            for atom in 0..automaton.atom_count {
+                add(format!("narrowed to where {atom} holds"), &|edges| {
+                    let cubes = &mut edges[edge].guard.cubes;
+                    cubes.iter_mut().for_each(|cube| cube.positive |= 1 << atom);
+                    cubes.retain(|cube| cube.positive & cube.negative == 0);
+                });
+            }
+        }
+    }
+    mutants
+}
+
+/// A word that one automaton accepts and another does not, among many drawn ones.
+fn missed(automaton: &Automaton, mutant: &Automaton, random: &mut Random) -> Option<Word> {
+    (0..3_000).find_map(|_| {
+        let mut letters = |count: usize| -> Vec<u64> {
+            let letter = |random: &mut Random| {
+                (0..automaton.atom_count)
+                    .filter(|_| random.chance(30))
+                    .fold(0, |letter, atom| letter | 1 << atom)
+            };
+            (0..count).map(|_| letter(random)).collect()
+        };
+        let (stem, cycle) = (letters(3), letters(2));
+        let word = Word::new(&stem[..], &cycle[..]).expect("a cycle has a letter");
+        (automaton.accepts(&word) && !mutant.accepts(&word)).then_some(word)
+    })
 }
 
 #[test]
 fn an_automaton_that_misses_violations_is_refused() {
+    let model = Model::read(&PathBuf::from(model("bakery.dve")), &ModelOptions::default()).expect("a model");
     let violated = "G (P_0.draw -> F P_0.critical)";
     for formula in [SERVED, EXCLUSIVE, violated] {
-        let right = with_automaton(formula, &|_| true).expect("nothing was changed");
+        let automaton = searched(&mut property(&model, formula)).clone();
+        let right = with_automaton(formula, &automaton).expect("nothing was changed");
         let holds = if formula == violated { Verdict::Violated } else { Verdict::Holds };
-        assert_eq!(right.0, holds);
         assert_eq!(
-            right.1.code,
-            Some(i32::from(formula == violated)),
-            "{}{}",
-            right.1.stdout,
-            right.1.stderr
+            (right.0, right.1.code),
+            (holds, Some(i32::from(formula == violated))),
+            "{}",
+            right.1.stdout
         );
-        let mut refused = 0;
-        for state in 0..4 {
-            let deleted = move |automaton: &mut Automaton| {
-                automaton.states.get_mut(state).is_some_and(|edges| edges.pop().is_some())
-            };
-            let narrowed = move |automaton: &mut Automaton| {
-                let edge = automaton.states.get_mut(state).and_then(|edges| edges.first_mut());
-                edge.is_some_and(|edge| {
-                    edge.guard.cubes.iter_mut().for_each(|cube| cube.positive |= 1);
-                    edge.guard.cubes.retain(|cube| cube.positive & cube.negative == 0);
-                    true
-                })
-            };
-            let unmarked = move |automaton: &mut Automaton| {
-                let marked = |edge: &fathom_ltl::automaton::Edge| edge.marks != 0;
-                automaton.states.get_mut(state).is_some_and(|edges| {
-                    let any = edges.iter().any(marked);
-                    edges.iter_mut().for_each(|edge| edge.marks = 0);
-                    any
-                })
-            };
-            let changes: [&dyn Fn(&mut Automaton) -> bool; 3] = [&deleted, &narrowed, &unmarked];
-            for change in changes {
-                // Where a violation is found all the same there is nothing to prove.
-                let Some((Verdict::Holds, ran)) = with_automaton(formula, change) else { continue };
-                // A change that makes no difference to the language is accepted, and rightly so.
-                if ran.code == Some(1) {
-                    // One that is not weak any more is noticed before that.
-                    let reasons = ["misses runs that violate", "an automaton of another strength"];
-                    assert!(reasons.iter().any(|reason| ran.stdout.contains(reason)), "{}", ran.stdout);
-                    refused += 1;
-                }
-                assert!(ran.code != Some(0) || formula != violated, "{}", ran.stdout);
+        let (mut refused, mut found) = (0, 0);
+        for (name, mutant) in mutants(&automaton) {
+            // What loses nothing may be accepted, and what finds a violation has nothing to prove.
+            let Some(word) = missed(&automaton, &mutant, &mut Random::new(7)) else { continue };
+            let Some((verdict, ran)) = with_automaton(formula, &mutant) else { continue };
+            if verdict == Verdict::Violated {
+                found += 1;
+                continue;
             }
+            let words = "its automaton misses runs that violate the property";
+            assert_eq!(ran.code, Some(1), "{formula}, {name}, which misses {word}: {}", ran.stdout);
+            assert!(ran.stdout.contains(words), "{formula}, {name}, which misses {word}: {}", ran.stdout);
+            refused += 1;
         }
-        assert!(refused > 0, "{formula}: some changes matter");
+        eprintln!("{formula}: {refused} refused, {found} find a violation all the same");
+        assert!(refused >= 4, "{formula}: there are several that miss something");
     }
 }
