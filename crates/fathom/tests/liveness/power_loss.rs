@@ -6,33 +6,43 @@ use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::storage::{Fault, FaultyStorage, Volume};
-use fathom_model::system::TransitionSystem;
+use fathom_ltl::product::Product;
 use fathom_search::engines::semi_owcty::{self, Outcome, Search};
 use fathom_search::error::SearchError;
+use oracle::graph::Graph;
 use oracle::random::Random;
 
 use crate::engines::{finished, product, search};
-use crate::ranks::{TAG, audited, holding};
+use crate::ranks::{TAG, audited_product, holding};
 use crate::suite::{automata, drawn};
 
+/// What is searched: a product, and whether its automaton is weak.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    product: &'a Product<&'a Graph>,
+    weak: bool,
+}
+
 /// Begins, or goes on with what is committed.
-fn attempt(system: &dyn TransitionSystem, storage: &FaultyStorage) -> Result<Outcome, SearchError> {
+fn attempt(question: Question<'_>, storage: &FaultyStorage) -> Result<Outcome, SearchError> {
+    let Question { product, weak } = question;
     let budget = Budget::new(1 << 20);
-    let reached = finished(system, &budget, 1);
+    let reached = finished(product, &budget, 1);
     let volume = Volume::new(storage.clone());
     let mut directory = RunDirectory::open(&volume, TAG)?;
-    let search = Search { threads: 1, ..search(system, &volume, &budget) };
+    let recurs = |record: &[u64]| product.recurs(record);
+    let search = Search { weak, recurs: &recurs, ..search(product, &volume, &budget) };
     semi_owcty::run_certified(&search, &reached, &mut directory, TAG)
 }
 
 /// Loses power at operation `first`, and then now and then while going on, until it ends; gives the outcome, what is there after one more loss, and how often the power went.
-fn struck(system: &dyn TransitionSystem, first: u64, seed: u64) -> (Outcome, Volume, u64) {
+fn struck(question: Question<'_>, first: u64, seed: u64) -> (Outcome, Volume, u64) {
     let mut random = Random::new(seed ^ first << 20);
     let mut storage = FaultyStorage::new(64, seed);
     let mut strike = first;
     for crashes in 0.. {
         storage.strike(strike, Fault::Crash);
-        match attempt(system, &storage) {
+        match attempt(question, &storage) {
             Ok(outcome) => return (outcome, Volume::new(storage.after_crash(seed)), crashes),
             Err(SearchError::Disk(DiskError::Storage(_))) if storage.struck() => {}
             Err(error) => panic!("operation {strike} after {crashes} crashes: {error}"),
@@ -49,14 +59,16 @@ fn passes_that_lose_power_are_taken_up_and_prove_the_same() {
     let (seeds, every) = if long { (400, 1) } else { (60, 3) };
     let (mut proven, mut crashed) = (0, 0);
     for seed in 0..seeds {
-        let Some((graph, automaton, _)) = holding(seed, false) else { continue };
+        let weak = seed % 2 == 0;
+        let Some((graph, automaton, profile)) = holding(seed, weak) else { continue };
         let product = product(&graph, &automaton, &[]);
+        let question = Question { product: &product, weak };
         let quiet = FaultyStorage::new(64, seed);
-        assert!(attempt(&product, &quiet).expect("nothing fails").lasso.is_none());
+        assert!(attempt(question, &quiet).expect("nothing fails").lasso.is_none());
         for first in (seed % every..quiet.operations() + 1).step_by(every as usize) {
-            let (outcome, volume, crashes) = struck(&product, first, seed);
+            let (outcome, volume, crashes) = struck(question, first, seed);
             assert!(outcome.lasso.is_none(), "seed {seed}, operation {first}");
-            let audited = audited(&product, &volume, None);
+            let audited = audited_product(&product, &volume, profile.as_ref());
             assert!(audited.is_ok(), "seed {seed}, operation {first}: {audited:?}");
             (proven, crashed) = (proven + 1, crashed + crashes);
         }
@@ -72,10 +84,11 @@ fn passes_that_lose_power_find_the_same_violation() {
         let (graph, formula) = drawn(&mut Random::new(seed ^ 0x90e7), 20);
         let [_, automaton] = automata(&formula, &graph);
         let product = product(&graph, &automaton, &[]);
+        let question = Question { product: &product, weak: false };
         let quiet = FaultyStorage::new(64, seed);
-        let Some(lasso) = attempt(&product, &quiet).expect("nothing fails").lasso else { continue };
+        let Some(lasso) = attempt(question, &quiet).expect("nothing fails").lasso else { continue };
         for first in (seed % 5..quiet.operations() + 1).step_by(5) {
-            let (outcome, _, crashes) = struck(&product, first, seed);
+            let (outcome, _, crashes) = struck(question, first, seed);
             assert_eq!(outcome.lasso.as_ref(), Some(&lasso), "seed {seed}, operation {first}");
             (found, crashed) = (found + 1, crashed + crashes);
         }

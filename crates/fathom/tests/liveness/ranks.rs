@@ -152,7 +152,7 @@ fn what_holds_has_ranks_that_the_audit_accepts() {
     assert!(strong > 200 && weak > 100 && deep > 20, "the mix is fair");
 }
 
-fn audited_product(
+pub(crate) fn audited_product(
     product: &Product<&Graph>,
     volume: &Volume,
     profile: Option<&Profile>,
