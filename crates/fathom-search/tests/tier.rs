@@ -46,7 +46,7 @@ const SHARES: [Choice; 9] = [
     Some(|shares| Shares { shards: 1, closers: 1, candidate_keys: 3, ..shares }),
     Some(|shares| Shares { log_block_keys: 1, fan: 2, ..shares }),
     // Every layer but the smallest is wide beside that.
-    Some(|shares| Shares { candidate_keys: 2, run_bytes: 0, ..shares }),
+    Some(|shares| Shares { candidate_keys: shares.candidate_keys.min(20), run_bytes: 0, ..shares }),
 ];
 
 fn options(plan: Plan, shares: Choice) -> Options {
@@ -218,15 +218,18 @@ fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {
         let graph = random_graph(&mut Random::new(seed), 20_000);
         let Ok(judge) = explore(&graph, Limits { states: 20_000, transitions: 400_000 }) else { continue };
         for budget_bytes in [256 << 10, [300 << 10, 400 << 10, 512 << 10][seed as usize % 3], 2 << 20] {
-            let make = |shape: &Shape, budget: &Budget, threads: usize| {
-                let volume = Volume::in_memory(4096);
-                let options = options(Plan::LookUp, None);
-                Tier::open(&volume, budget, shape, threads, options).expect("memory does not fail").0
-            };
-            let outcome = std::panic::catch_unwind(|| {
-                check_against_judge(&graph, &judge, &make, budget_bytes, 2, tuning());
-            });
-            assert!(outcome.is_ok(), "seed {seed}");
+            // As it is, and with layers that are wide beside the budget, so that memory changes hands.
+            for shares in [None, SHARES[8]] {
+                let make = |shape: &Shape, budget: &Budget, threads: usize| {
+                    let volume = Volume::in_memory(4096);
+                    let options = options(Plan::LookUp, shares);
+                    Tier::open(&volume, budget, shape, threads, options).expect("memory does not fail").0
+                };
+                let outcome = std::panic::catch_unwind(|| {
+                    check_against_judge(&graph, &judge, &make, budget_bytes, 2, tuning());
+                });
+                assert!(outcome.is_ok(), "seed {seed}, {budget_bytes} bytes, {}", shares.is_some());
+            }
         }
     }
 }

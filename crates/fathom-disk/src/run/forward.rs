@@ -53,29 +53,15 @@ impl Forward {
         let buffer = |bytes| AlignedBuffer::new(budget, owner, bytes);
         let mut across = ChargedVec::with_capacity(budget, owner, 0)?;
         let ahead = file.volume().delays() && !file.is_kept_in_memory();
-        if ahead && half >= frame_bytes_max.max(block) + block && whole > half {
-            across.reserve(frame_bytes_max)?;
-            let (current, next) = (buffer(half)?, Next::Idle(buffer(half)?));
-            let (start, filled, across_start, alignment) = (0, 0, 0, block);
-            return Ok(Forward {
-                current,
-                start,
-                filled,
-                next,
-                across,
-                across_start,
-                frame_bytes_max,
-                alignment,
-                end,
-            });
-        }
-        let least = (frame_bytes_max + 2 * block).next_multiple_of(block).min(whole);
-        let (alignment, bytes) = if bytes >= least {
-            (block, (bytes - bytes % block).min(whole))
-        } else {
-            (1, bytes.max(frame_bytes_max))
-        };
-        let (current, next) = (buffer(bytes)?, Next::None);
+        let (current, next, alignment) =
+            if ahead && half >= frame_bytes_max.max(block) + block && whole > half {
+                across.reserve(frame_bytes_max)?;
+                (buffer(half)?, Next::Idle(buffer(half)?), block)
+            } else if bytes >= (frame_bytes_max + 2 * block).next_multiple_of(block).min(whole) {
+                (buffer((bytes - bytes % block).min(whole))?, Next::None, block)
+            } else {
+                (buffer(bytes.max(frame_bytes_max))?, Next::None, 1)
+            };
         let (start, filled, across_start) = (0, 0, 0);
         Ok(Forward { current, start, filled, next, across, across_start, frame_bytes_max, alignment, end })
     }
@@ -141,7 +127,7 @@ impl Forward {
         Ok(true)
     }
 
-    /// Reads on from `offset`, keeping what is held of it if there is one buffer.
+    /// Reads on from `offset`, keeping what is held of it.
     fn read_from(&mut self, file: &File, offset: u64) -> Result<(), DiskError> {
         let start = offset - offset % self.alignment as u64;
         let held_end = self.start + self.filled as u64;

@@ -41,7 +41,7 @@ pub struct RunConfig {
     pub keys_per_block: usize,
     /// Entries per fence page at most, 2 to 4096.
     pub fences_per_page: usize,
-    /// Codecs to choose among, by trying. None: gaps as they are, for what is soon read again and removed.
+    /// Codecs to choose among, by trying; at least one.
     pub codecs: &'static [Codec],
     /// Bytes gathered before they are written.
     pub buffer_bytes: usize,

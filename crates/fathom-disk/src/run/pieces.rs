@@ -3,7 +3,7 @@
 //! A run is made to be kept and asked: header, fences, footer, a name of its own. A piece of a sort is none of that: [`Pieces`] are parts of one scratch file, one
 //! behind the other, in gap-coded frames with checksums; where each begins is in memory. Nothing of it outlives the process.
 //!
-//! Memory: 32 bytes per piece; a [`PieceWriter`] holds a block, its frame and two buffers, a [`PieceScan`] its read buffer and a block. I/O: each key is written once, in
+//! Memory: 24 bytes per piece; a [`PieceWriter`] holds a block, its frame and two buffers, a [`PieceScan`] its read buffer and a block. I/O: each key is written once, in
 //! pieces of the buffer's size, aside; and read once per scan.
 
 use super::forward::Forward;

@@ -148,11 +148,6 @@ impl RunWriter {
 
     /// Encodes the block into `frame` with the codec that suits it.
     fn encode_block(&mut self) -> Codec {
-        if self.config.codecs.is_empty() {
-            frame::begin(&mut self.frame);
-            self.encoder.encode_quickly(&self.block, &mut self.frame);
-            return Codec::Gap;
-        }
         if let Some(codec) = self.choice.next_block() {
             frame::begin(&mut self.frame);
             self.encoder.encode(codec, &self.block, &mut self.frame);
