@@ -86,6 +86,37 @@ fn sorting_in_a_buffer_agrees_with_a_plain_set() {
 }
 
 #[test]
+fn a_sort_is_taken_up_with_the_runs_that_were_kept() {
+    let width = KeyWidth::new(40).unwrap();
+    for seed in 0..60 {
+        let (mut dice, volume, budget) = (Dice::new(seed), Volume::in_memory(64), Budget::new(8192));
+        let mut model = Model::new();
+        let mut kept: Vec<String> = Vec::new();
+        let begin = || Sorter::new(&volume, &budget, "sort", width, TAG, 4096).unwrap();
+        for _ in 0..1 + dice.below(6) {
+            let mut sorter = begin().resume(kept.clone());
+            let set = random_set(&mut dice, 40, 300);
+            sorter.push(&flat(&set)).unwrap();
+            kept = sorter.keep().unwrap().to_vec();
+            model.extend(set);
+            // What comes after is lost with its files.
+            sorter.push(&flat(&random_set(&mut dice, 40, 300))).unwrap();
+            if dice.below(2) == 0 {
+                sorter.finish().unwrap();
+            }
+            for name in volume.list().unwrap().iter().filter(|name| !kept.contains(name)) {
+                volume.remove(name).unwrap();
+            }
+        }
+        let sorted = begin().resume(kept.clone()).finish().unwrap();
+        assert!(drain(&mut sorted.stream().unwrap()) == flat(&model), "seed {seed}");
+        sorted.remove().unwrap();
+        kept.sort();
+        assert_eq!(volume.list().unwrap(), kept, "seed {seed}: those go when no manifest names them");
+    }
+}
+
+#[test]
 fn the_external_sorter_spills_merges_in_passes_and_agrees() {
     let directory = tempfile::tempdir().unwrap();
     for (kind, volume) in volumes(directory.path()) {

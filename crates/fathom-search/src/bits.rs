@@ -88,6 +88,18 @@ impl Bits {
         self.0.iter().map(|word| word.load(Ordering::Relaxed))
     }
 
+    /// Sets all bits as the words say, which are as many as there are; false if they are not.
+    pub(crate) fn fill(
+        &mut self,
+        words: &mut dyn FnMut() -> Result<Option<u64>, SearchError>,
+    ) -> Result<bool, SearchError> {
+        for word in self.0.iter_mut() {
+            let Some(next) = words()? else { return Ok(false) };
+            *word.get_mut() = next;
+        }
+        Ok(words()?.is_none())
+    }
+
     /// Clears what was not reached.
     pub(crate) fn keep_reached(&mut self, progress: &Progress) {
         let reached = |half: u64| {

@@ -140,9 +140,13 @@ impl<'r> ClosedSet<'r> {
             return ClosedSet::open(recurs, shape, &volume, budget);
         }
         let set = ClosedSet::new(reached, recurs, shape, &volume, budget)?;
-        let named = |name: &str| Named { name: name.to_owned(), grows: false, note: Vec::new() };
-        directory.commit(&[], &[named(RUN), named(NUMBERS)])?;
+        directory.commit(&[], &ClosedSet::files())?;
         Ok(set)
+    }
+
+    /// What a commit names as long as the set is needed.
+    pub(crate) fn files() -> [Named; 2] {
+        [RUN, NUMBERS].map(|name| Named { name: name.to_owned(), grows: false, note: Vec::new() })
     }
 
     /// The set whose files are on a volume.

@@ -165,6 +165,15 @@ impl<'a> Expander<'a> {
         (sources, numbers)
     }
 
+    /// Clears the bits of some records.
+    pub(crate) fn clear_in(&mut self, left: &Bits, records: Records<'_>) {
+        self.numbers.clear();
+        self.set.numbers(records, &mut self.numbers);
+        self.numbers.iter().for_each(|number| {
+            left.clear(*number);
+        });
+    }
+
     /// Takes back what [`Expander::left_of`] gave.
     pub(crate) fn give_back(&mut self, sources: RecordBuffer, numbers: Vec<u64>) {
         self.sources = Some((sources, numbers));

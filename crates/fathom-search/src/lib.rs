@@ -15,6 +15,7 @@
 //! | [`engines::bitstate`] | policy: three bits per state, lossy |
 //! | [`engines::ndfs`] | policy: is there a cycle through an accepting state? |
 //! | [`fix_point`] | body: which states are left when everything was taken away that no accepting run can repeat? |
+//! | `pass_log` | how far have passes come, when they are taken up again? |
 //! | [`engines::semi_owcty`] | policy: bits in RAM by the number of a state, states on a volume |
 //! | [`engines::ddfs`] | policy of the depth-first search: a perfect hash and one bit per state |
 //! | [`closed_set`] | what was reached, in sorted order, and every state a number? |
@@ -51,6 +52,7 @@ pub mod fix_point;
 pub mod lasso;
 pub mod layer_loop;
 mod layers;
+mod pass_log;
 mod path_stack;
 pub mod possible;
 pub mod rank_audit;

@@ -56,6 +56,8 @@ struct Gathered {
 pub(crate) const RANK_BITS: u32 = 32;
 /// The name of the run.
 const RANKS: &str = "ranks";
+/// What names of files begin with in which ranks are gathered.
+pub(crate) const GATHERED: &str = "rank";
 const VERSION: u64 = 1;
 /// The most memory for sorting.
 const SORT_BYTES_MAX: usize = 64 << 20;
@@ -86,7 +88,7 @@ impl Classes {
         Ok(())
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for number in [VERSION, u64::from(self.weak), self.count, self.rows.len() as u64] {
             put_u64(&mut bytes, number);
@@ -98,7 +100,7 @@ impl Classes {
         bytes
     }
 
-    fn parse(bytes: &[u8]) -> Option<Classes> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Classes> {
         let mut rest = Reader(bytes);
         if rest.u64()? != VERSION {
             return None;
@@ -126,11 +128,25 @@ impl RankLog {
     ) -> Result<RankLog, SearchError> {
         let width = ranked_width(shape)?;
         let bytes = (budget.free() / 4).min(SORT_BYTES_MAX);
-        let sorter = Sorter::new(directory.volume(), budget, "rank", width, files, bytes)?;
+        let sorter = Sorter::new(directory.volume(), budget, GATHERED, width, files, bytes)?;
         let classes = Classes { weak, ..Classes::default() };
         let gathered = Mutex::new(Gathered { sorter, classes, wide: Vec::new() });
         let tag = Tag::new(shape.width_bits, RANK_BITS);
         Ok(RankLog { gathered, tag, width, files, budget: budget.clone() })
+    }
+
+    /// The same, with what an earlier log had gathered when it was kept.
+    pub(crate) fn taken_up(self, classes: Classes, runs: Vec<String>) -> RankLog {
+        let RankLog { gathered, tag, width, files, budget } = self;
+        let Gathered { sorter, wide, .. } = gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let gathered = Mutex::new(Gathered { sorter: sorter.resume(runs), classes, wide });
+        RankLog { gathered, tag, width, files, budget }
+    }
+
+    /// Makes what was gathered last, once a commit names the runs that it is in; the classes belong to its cursor.
+    pub(crate) fn keep(&self) -> Result<(Vec<String>, Classes), SearchError> {
+        let Gathered { sorter, classes, .. } = &mut *self.gathered();
+        Ok((sorter.keep()?.to_vec(), classes.clone()))
     }
 
     /// All states were taken: writes them in order, and makes them last.

@@ -166,6 +166,7 @@ fn passes(system: &dyn TransitionSystem, task: &Task<'_>, reached: &dyn Reached)
         stack,
         budget,
         observer: watcher,
+        commit_every: task.home.map_or(NEVER, |home| home.settings().commit_every),
     };
     let Some(home) = lasting else {
         return Ok(match task.engine {

@@ -3,6 +3,9 @@
 //! Keys gather in a buffer; a full buffer is sorted, freed of equal keys and spilled as a run; at the end runs are merged in
 //! passes until they can be merged at once. If nothing was spilled the keys never leave memory.
 //!
+//! A sort that is to survive a crash lets a manifest name its runs ([`Sorter::keep`]) and is taken up with them ([`Sorter::resume`]); runs that were kept are not removed by the sort, but by the
+//! commit that no longer names them.
+//!
 //! Memory: within the bytes given, a third of it while gathering for the buffer of keys. I/O: each key is written and read once per pass;
 //! passes: 1 + log_F(runs), where F (at least 2) runs fit in memory at once.
 
@@ -19,6 +22,8 @@ pub struct Sorter {
     place: Place,
     buffer: ChargedVec<u64>,
     runs: Vec<String>,
+    /// Runs among those that a manifest may name.
+    kept: Vec<String>,
     made: usize,
 }
 
@@ -28,6 +33,7 @@ pub struct Sorted {
     place: Place,
     memory: ChargedVec<u64>,
     runs: Vec<Run>,
+    kept: Vec<String>,
 }
 
 /// Where and how to sort.
@@ -60,7 +66,33 @@ impl Sorter {
         let place =
             Place { volume: volume.clone(), budget: budget.clone(), name: name.to_owned(), config, bytes };
         let buffer = place.buffer()?;
-        Ok(Self { place, buffer, runs: Vec::new(), made: 0 })
+        Ok(Self { place, buffer, runs: Vec::new(), kept: Vec::new(), made: 0 })
+    }
+
+    /// Goes on with runs that were kept.
+    pub fn resume(mut self, runs: Vec<String>) -> Self {
+        // Names of new runs are beyond those of all old ones.
+        let number = |name: &String| {
+            let digits = name.strip_prefix(&self.place.name)?.strip_prefix('-')?.strip_suffix(".run")?;
+            digits.parse::<usize>().ok()
+        };
+        self.made = runs.iter().filter_map(number).max().map_or(0, |last| last + 1);
+        self.kept = runs.clone();
+        self.runs = runs;
+        self
+    }
+
+    /// Writes what is in memory and makes all runs last, so that a manifest can name them: gives their names. From here on they are not removed, not even when their keys are in
+    /// other runs. One run, and a sync for each that is new.
+    pub fn keep(&mut self) -> Result<&[String], DiskError> {
+        if !self.buffer.is_empty() {
+            self.spill()?;
+        }
+        for name in &self.runs[self.kept.len()..] {
+            self.place.volume.open(name, CANDIDATES)?.sync()?;
+        }
+        self.kept.clone_from(&self.runs);
+        Ok(&self.kept)
     }
 
     /// Adds keys in any order, with or without repeats.
@@ -81,12 +113,12 @@ impl Sorter {
         if self.runs.is_empty() {
             let kept = sort_unique(&self.place.budget, self.place.config.width.words(), &mut self.buffer)?;
             self.buffer.truncate(kept);
-            return Ok(Sorted { place: self.place, memory: self.buffer, runs: Vec::new() });
+            return Ok(Sorted { place: self.place, memory: self.buffer, runs: Vec::new(), kept: self.kept });
         }
         if !self.buffer.is_empty() {
             self.spill()?;
         }
-        let Self { place, buffer, mut runs, mut made } = self;
+        let Self { place, buffer, mut runs, kept, mut made } = self;
         drop(buffer);
         let fan_in = place.fan_in();
         while runs.len() > fan_in {
@@ -94,15 +126,15 @@ impl Sorter {
             let name = place.file_name(made);
             made += 1;
             place.merge(&runs, &name)?;
-            for merged in runs {
-                place.volume.remove(&merged)?;
+            for merged in runs.iter().filter(|name| !kept.contains(name)) {
+                place.volume.remove(merged)?;
             }
             runs = rest;
             runs.push(name);
         }
         let memory = ChargedVec::with_capacity(&place.budget, "sort buffer", 0)?;
         let runs = runs.iter().map(|name| place.open(name)).collect::<Result<_, _>>()?;
-        Ok(Sorted { place, memory, runs })
+        Ok(Sorted { place, memory, runs, kept })
     }
 
     fn spill(&mut self) -> Result<(), DiskError> {
@@ -125,12 +157,13 @@ impl Sorted {
         Ok(Box::new(self.place.merged(&runs)?))
     }
 
-    /// Removes its files.
+    /// Removes its files, but for those that were kept.
     pub fn remove(self) -> Result<(), DiskError> {
-        for run in self.runs {
-            self.place.volume.remove(run.name())?;
-        }
-        Ok(())
+        let Self { place, runs, kept, .. } = self;
+        let names: Vec<String> = runs.iter().map(|run| run.name().to_owned()).collect();
+        // Nobody has them open when they go.
+        drop(runs);
+        names.iter().filter(|name| !kept.contains(name)).try_for_each(|name| Ok(place.volume.remove(name)?))
     }
 }
 

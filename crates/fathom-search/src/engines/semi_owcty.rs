@@ -6,6 +6,8 @@
 //!
 //! Memory: that of the first search, and after it about 10 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.
 
+use std::time::Duration;
+
 use fathom_disk::budget::Budget;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
@@ -17,9 +19,10 @@ use crate::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
 use crate::cycle;
 use crate::error::SearchError;
 use crate::expander::Expander;
-use crate::fix_point::{self, Witness};
+use crate::fix_point::{self, Keeper, Stand, Witness};
 use crate::lasso::Lasso;
 use crate::layer_loop::Observer;
+use crate::pass_log::{PassLog, TakenUp};
 use crate::ranks::RankLog;
 use crate::trace::path_through;
 
@@ -42,6 +45,8 @@ pub struct Search<'a> {
     pub budget: &'a Budget,
     /// Who watches.
     pub observer: &'a dyn Observer,
+    /// How long to wait between commits of passes that are to last, at least.
+    pub commit_every: Duration,
 }
 
 /// What a search found out.
@@ -65,6 +70,8 @@ pub struct Outcome {
     pub stored_bytes: u64,
     /// Classes of states, if there are ranks.
     pub classes: Option<u64>,
+    /// Where passes stood when they were taken up, if they were.
+    pub taken_up: Option<Stand>,
 }
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached.
@@ -76,7 +83,7 @@ pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, Search
 }
 
 /// The same, and if there is no accepting run, ranks that prove it are committed in a directory, whose volume is that of the search. Its files are marked with the tag. A search
-/// that was interrupted when all states were in order and had numbers goes on from there.
+/// that was interrupted goes on from its last commit: when all states were in order and had numbers, or between two passes.
 pub fn run_certified(
     search: &Search<'_>,
     reached: &dyn Reached,
@@ -98,15 +105,31 @@ fn proven(
         Some((directory, _)) => ClosedSet::committed(reached, recurs, system.shape(), directory, budget)?,
         None => ClosedSet::new(reached, recurs, system.shape(), volume, budget)?,
     };
-    let log = match &certificate {
+    let taken_up = match &certificate {
+        Some((directory, _)) => TakenUp::of(directory, set.len(), budget)?,
+        None => None,
+    };
+    let stood = taken_up.as_ref().map(|taken_up| taken_up.stand);
+    let mut log = match &certificate {
         Some((directory, tag)) => Some(RankLog::new(directory, *tag, system.shape(), weak, budget)?),
         None => None,
     };
-    if let Some(log) = log.as_ref().filter(|_| weak) {
+    let mut begin = None;
+    if let Some(TakenUp { stand, left, classes, ranks }) = taken_up {
+        log = log.map(|log| log.taken_up(classes, ranks));
+        begin = Some((stand, left));
+    } else if let Some(log) = log.as_ref().filter(|_| weak) {
         rank_others(reached, recurs, log)?;
     }
     let task = fix_point::Task { system, set: &set, weak, threads, volume, budget, observer };
-    let passes = fix_point::run(task, log.as_ref().map(|log| log as &dyn Witness))?;
+    let witness = log.as_ref().map(|log| log as &dyn Witness);
+    let passes = match (&mut certificate, &log) {
+        (Some((directory, _)), Some(log)) => {
+            let mut keeper = PassLog::new(directory, log, search.commit_every, budget);
+            fix_point::run(task, begin, witness, Some(&mut keeper as &mut dyn Keeper))?
+        }
+        _ => fix_point::run(task, None, None, None)?,
+    };
     let mut outcome = Outcome {
         stopped: passes.left.is_none(),
         rounds: passes.rounds,
@@ -114,6 +137,7 @@ fn proven(
         edges: passes.edges,
         number_bytes: set.number_bytes() as u64,
         stored_bytes: set.stored_bytes(),
+        taken_up: stood,
         ..Outcome::default()
     };
     let Some(mut left) = passes.left else { return Ok(outcome) };

@@ -270,6 +270,7 @@ pub(crate) fn search<'a>(
         stack: None,
         budget,
         observer: &Unobserved,
+        commit_every: Duration::from_secs(3600),
     }
 }
 

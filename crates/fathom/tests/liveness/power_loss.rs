@@ -2,6 +2,8 @@
 //!
 //! The normal run strikes every few operations; `FATHOM_LONG=1` strikes at every one of many more systems.
 
+use std::time::Duration;
+
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
@@ -23,15 +25,17 @@ struct Question<'a> {
     weak: bool,
 }
 
-/// Begins, or goes on with what is committed.
-fn attempt(question: Question<'_>, storage: &FaultyStorage) -> Result<Outcome, SearchError> {
+/// Begins, or goes on with what is committed: every other time with more memory, or another thread.
+fn attempt(question: Question<'_>, storage: &FaultyStorage, times: u64) -> Result<Outcome, SearchError> {
     let Question { product, weak } = question;
-    let budget = Budget::new(1 << 20);
-    let reached = finished(product, &budget, 1);
+    let budget = Budget::new((1 << 20) << (times % 2));
+    let threads = 1 + times as usize / 2 % 2;
+    let reached = finished(product, &budget, threads);
     let volume = Volume::new(storage.clone());
     let mut directory = RunDirectory::open(&volume, TAG)?;
     let recurs = |record: &[u64]| product.recurs(record);
-    let search = Search { weak, recurs: &recurs, ..search(product, &volume, &budget) };
+    let commit_every = Duration::ZERO;
+    let search = Search { weak, recurs: &recurs, threads, commit_every, ..search(product, &volume, &budget) };
     semi_owcty::run_certified(&search, &reached, &mut directory, TAG)
 }
 
@@ -42,7 +46,7 @@ fn struck(question: Question<'_>, first: u64, seed: u64) -> (Outcome, Volume, u6
     let mut strike = first;
     for crashes in 0.. {
         storage.strike(strike, Fault::Crash);
-        match attempt(question, &storage) {
+        match attempt(question, &storage, crashes) {
             Ok(outcome) => return (outcome, Volume::new(storage.after_crash(seed)), crashes),
             Err(SearchError::Disk(DiskError::Storage(_))) if storage.struck() => {}
             Err(error) => panic!("operation {strike} after {crashes} crashes: {error}"),
@@ -56,43 +60,45 @@ fn struck(question: Question<'_>, first: u64, seed: u64) -> (Outcome, Volume, u6
 #[test]
 fn passes_that_lose_power_are_taken_up_and_prove_the_same() {
     let long = std::env::var_os("FATHOM_LONG").is_some();
-    let (seeds, every) = if long { (400, 1) } else { (60, 3) };
-    let (mut proven, mut crashed) = (0, 0);
+    let (seeds, every) = if long { (400, 1) } else { (40, 9) };
+    let (mut proven, mut crashed, mut between) = (0, 0, 0);
     for seed in 0..seeds {
         let weak = seed % 2 == 0;
         let Some((graph, automaton, profile)) = holding(seed, weak) else { continue };
         let product = product(&graph, &automaton, &[]);
         let question = Question { product: &product, weak };
         let quiet = FaultyStorage::new(64, seed);
-        assert!(attempt(question, &quiet).expect("nothing fails").lasso.is_none());
+        assert!(attempt(question, &quiet, 0).expect("nothing fails").lasso.is_none());
         for first in (seed % every..quiet.operations() + 1).step_by(every as usize) {
             let (outcome, volume, crashes) = struck(question, first, seed);
             assert!(outcome.lasso.is_none(), "seed {seed}, operation {first}");
             let audited = audited_product(&product, &volume, profile.as_ref());
             assert!(audited.is_ok(), "seed {seed}, operation {first}: {audited:?}");
             (proven, crashed) = (proven + 1, crashed + crashes);
+            between += u64::from(outcome.taken_up.is_some());
         }
     }
-    eprintln!("{proven} proofs, power lost {crashed} times");
-    assert!(proven > 100 && crashed > 100, "the mix is fair");
+    eprintln!("{proven} proofs, power lost {crashed} times; {between} were taken up between passes");
+    assert!(proven > 100 && crashed > 100 && between * 4 > proven, "the mix is fair");
 }
 
 #[test]
 fn passes_that_lose_power_find_the_same_violation() {
-    let (mut found, mut crashed) = (0, 0);
+    let (mut found, mut crashed, mut between) = (0, 0, 0);
     for seed in 0..40 {
         let (graph, formula) = drawn(&mut Random::new(seed ^ 0x90e7), 20);
         let [_, automaton] = automata(&formula, &graph);
         let product = product(&graph, &automaton, &[]);
         let question = Question { product: &product, weak: false };
         let quiet = FaultyStorage::new(64, seed);
-        let Some(lasso) = attempt(question, &quiet).expect("nothing fails").lasso else { continue };
-        for first in (seed % 5..quiet.operations() + 1).step_by(5) {
+        let Some(lasso) = attempt(question, &quiet, 0).expect("nothing fails").lasso else { continue };
+        for first in (seed % 11..quiet.operations() + 1).step_by(11) {
             let (outcome, _, crashes) = struck(question, first, seed);
             assert_eq!(outcome.lasso.as_ref(), Some(&lasso), "seed {seed}, operation {first}");
             (found, crashed) = (found + 1, crashed + crashes);
+            between += u64::from(outcome.taken_up.is_some());
         }
     }
-    eprintln!("{found} lassos, power lost {crashed} times");
-    assert!(found > 50 && crashed > 50, "the mix is fair");
+    eprintln!("{found} lassos, power lost {crashed} times; {between} were taken up between passes");
+    assert!(found > 50 && crashed > 50 && between > 20, "the mix is fair");
 }

@@ -18,15 +18,18 @@
 //! What is taken away together is a *class*, in the order of their going; a [`Witness`] is told of each state and its class. No step leads to an earlier class. Inside a class
 //! there is no step with the mark that it was kept out by, or, if it was trimmed, no step at all: so the classes prove that there is no accepting run.
 //!
+//! Between two passes, and between two steps of trimming, the states that are left are all there is to know: a [`Keeper`] makes them last, and passes that are taken up again go on from there. While
+//! it is trimmed a state is left until it is expanded, so that those that wait in the queue are found again: they have no predecessor.
+//!
 //! Memory: by [`ClosedSet`]; beside its numbers three bits and a counter per state. What is to be expanded waits in a queue on the volume. I/O: per round and mark a scan of the
 //! set and each state at most once through the queue, and the same for trimming. Results are functions of sets, so they do not depend on the number of threads.
 
+mod crew;
+
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use fathom_disk::budget::Budget;
 use fathom_disk::log::Queue;
-use fathom_disk::set::KeyStream;
 use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::system::TransitionSystem;
@@ -36,7 +39,8 @@ use crate::closed_set::ClosedSet;
 use crate::counters::Counters;
 use crate::error::SearchError;
 use crate::expander::Expander;
-use crate::layer_loop::{Observer, Progress};
+use crate::layer_loop::Observer;
+use crew::{batch_records, drain, next_of, pop, work};
 
 /// What a fix-point came to.
 #[derive(Debug)]
@@ -79,66 +83,99 @@ pub trait Witness: Sync {
     fn take(&self, states: Records<'_>) -> Result<(), SearchError>;
 }
 
-/// Records of a queue that are handed out at a time, at most.
-const BATCH: usize = 512;
-/// Levels smaller than this are for one thread: starting others would cost more than they bring.
-const SHARED_MIN: u64 = 4096;
+/// Where passes stand, between two of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stand {
+    /// Rounds that are over.
+    pub rounds: u64,
+    /// Marks of this round that nothing more is kept out by: after the last, states are trimmed.
+    pub marks: u32,
+    /// States that were left when the round began.
+    pub before: u64,
+}
+
+/// Who makes it last what passes have come to.
+pub trait Keeper {
+    /// Whether it is time to.
+    fn is_due(&self) -> bool;
+
+    /// Passes stand so, and these states are left. What a witness was told before belongs to it.
+    fn keep(&mut self, stand: Stand, left: &Bits) -> Result<(), SearchError>;
+}
+
 /// Bytes of a block of the queue.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// Takes away what no accepting run repeats.
-pub fn run(task: Task<'_>, witness: Option<&dyn Witness>) -> Result<Outcome, SearchError> {
+/// Takes away what no accepting run repeats, from the beginning or from where earlier passes stood.
+pub fn run(
+    task: Task<'_>,
+    taken_up: Option<(Stand, Bits)>,
+    witness: Option<&dyn Witness>,
+    keeper: Option<&mut dyn Keeper>,
+) -> Result<Outcome, SearchError> {
     let threads = task.threads.max(1);
     let expanders = (0..threads)
         .map(|_| Expander::new(task.system, task.set, task.weak, threads, task.budget))
         .collect::<Result<_, _>>()?;
-    let left = Bits::new(task.budget, task.set.len(), true)?;
-    let mut passes = Passes { task, witness, expanders, left, rounds: 0, files: 0 };
+    let (stand, left) = match taken_up {
+        Some(taken_up) => taken_up,
+        None => {
+            let stand = Stand { before: task.set.len(), ..Stand::default() };
+            (stand, Bits::new(task.budget, task.set.len(), true)?)
+        }
+    };
+    let mut passes = Passes { task, witness, keeper, expanders, left, stand, files: 0 };
     let finished = passes.rounds()?;
-    let Passes { expanders, left, rounds, .. } = passes;
+    let Passes { expanders, left, stand, .. } = passes;
     let sum = |each: fn(&Expander<'_>) -> u64| expanders.iter().map(each).sum();
     let (visits, edges) = (sum(|expander| expander.visits), sum(|expander| expander.edges));
-    Ok(Outcome { left: finished.then_some(left), rounds, visits, edges })
+    Ok(Outcome { left: finished.then_some(left), rounds: stand.rounds, visits, edges })
 }
 
-struct Passes<'a> {
+struct Passes<'a, 'k> {
     task: Task<'a>,
     witness: Option<&'a dyn Witness>,
+    keeper: Option<&'k mut dyn Keeper>,
     /// One for each thread.
     expanders: Vec<Expander<'a>>,
     left: Bits,
-    rounds: u64,
+    stand: Stand,
     files: u64,
 }
 
-/// Gives the next records to be looked at; none at the end.
-type Next<'n> = &'n (dyn Fn(&mut RecordBuffer) -> Result<(), SearchError> + Sync);
-/// What is done with some records.
-type Act<'n, 'a> = &'n (dyn Fn(&mut Expander<'a>, Records<'_>) -> Result<(), SearchError> + Sync);
-
-impl<'a> Passes<'a> {
+impl<'a> Passes<'a, '_> {
     /// Rounds until nothing changes; false if the observer stopped them.
     fn rounds(&mut self) -> Result<bool, SearchError> {
         let marks = if self.task.weak { 0 } else { self.task.system.shape().mark_count };
         loop {
-            let before = self.left.count();
             let mut counters = None;
-            for mark in 0..marks {
-                if mark + 1 == marks {
+            while self.stand.marks < marks {
+                if self.stand.marks + 1 == marks {
                     counters = Some(Counters::new(self.task.budget, self.task.set.len())?);
                 }
-                if !self.keep_reached(mark, counters.as_ref())? {
+                if !self.keep_reached(self.stand.marks, counters.as_ref())? {
                     return Ok(false);
                 }
+                self.stand.marks += 1;
+                self.make_last()?;
             }
             if !self.trim(counters)? {
                 return Ok(false);
             }
-            self.rounds += 1;
-            let after = self.left.count();
+            let (before, after) = (self.stand.before, self.left.count());
+            self.stand = Stand { rounds: self.stand.rounds + 1, marks: 0, before: after };
             if after == 0 || after == before || self.task.weak {
                 return Ok(true);
             }
+            self.make_last()?;
+        }
+    }
+
+    /// Makes it last how passes stand, if it is time to.
+    fn make_last(&mut self) -> Result<(), SearchError> {
+        match self.keeper.as_deref_mut().filter(|keeper| keeper.is_due()) {
+            Some(keeper) => keeper.keep(self.stand, &self.left),
+            None => Ok(()),
         }
     }
 
@@ -150,7 +187,7 @@ impl<'a> Passes<'a> {
         let scanned = Scanned::new(self.task.budget, set.len())?;
         let queue = Mutex::new(self.queue()?);
         let finished = {
-            let Passes { expanders, left, task, rounds, .. } = self;
+            let Passes { expanders, left, task, stand, .. } = self;
             let left = &*left;
             // Follows all steps of a state that is reached.
             let follow = |expander: &mut Expander<'a>, records: Records<'_>, all: &dyn Fn(usize) -> bool| {
@@ -175,9 +212,9 @@ impl<'a> Passes<'a> {
                 expander.give_back(sources, numbers);
                 outcome
             };
-            work(*task, expanders, *rounds, set.len(), &|batch| next_of(&stream, batch), &scan)? && {
+            work(*task, expanders, stand.rounds, set.len(), &|batch| next_of(&stream, batch), &scan)? && {
                 drop(stream);
-                drain(*task, expanders, *rounds, &queue, &|expander, records| {
+                drain(*task, expanders, stand.rounds, &queue, &|expander, records| {
                     follow(expander, records, &|_| true)
                 })?
             }
@@ -219,19 +256,23 @@ impl<'a> Passes<'a> {
                 witness.class(None)?;
             }
             let witness = self.witness;
-            let Passes { expanders, left, task, rounds, .. } = self;
+            let Passes { expanders, left, task, stand, .. } = self;
             let left = &*left;
             let remaining = Mutex::new(level);
             let most = batch_records(*task);
             let next = |batch: &mut RecordBuffer| pop(&queue, &remaining, most, batch);
-            finished = work(*task, expanders, *rounds, level, &next, &|expander, records| {
+            finished = work(*task, expanders, stand.rounds, level, &next, &|expander, records| {
                 if let Some(witness) = witness {
                     witness.take(records)?;
                 }
+                expander.clear_in(left, records);
                 expander.each_then_send(records, &queue, &mut |_, taken| {
-                    Ok(left.get(taken.number) && counters.decrease(taken.number) && left.clear(taken.number))
+                    Ok(left.get(taken.number) && counters.decrease(taken.number))
                 })
             })?;
+            if finished {
+                self.make_last()?;
+            }
         }
         queue.into_inner().expect("no thread panics while it holds the queue").remove()?;
         Ok(finished)
@@ -239,20 +280,27 @@ impl<'a> Passes<'a> {
 
     /// Counts the steps that lead to each state that is left; false if the observer stopped it.
     fn count(&mut self, counters: &Counters) -> Result<bool, SearchError> {
-        let Passes { expanders, left, task, rounds, .. } = self;
+        let Passes { expanders, left, task, stand, .. } = self;
         let (left, set) = (&*left, task.set);
         let stream = Mutex::new(set.stream()?);
-        work(*task, expanders, *rounds, set.len(), &|batch| next_of(&stream, batch), &|expander, records| {
-            let (sources, numbers) = expander.left_of(records, left);
-            let outcome = expander.each(sources.view(), &mut |_, taken| {
-                if left.get(taken.number) { counters.increase(taken.number) } else { Ok(()) }
-            });
-            expander.give_back(sources, numbers);
-            outcome
-        })
+        work(
+            *task,
+            expanders,
+            stand.rounds,
+            set.len(),
+            &|batch| next_of(&stream, batch),
+            &|expander, records| {
+                let (sources, numbers) = expander.left_of(records, left);
+                let outcome = expander.each(sources.view(), &mut |_, taken| {
+                    if left.get(taken.number) { counters.increase(taken.number) } else { Ok(()) }
+                });
+                expander.give_back(sources, numbers);
+                outcome
+            },
+        )
     }
 
-    /// Puts the states that no step leads to into a queue; they are not left any more.
+    /// Puts the states that no step leads to into a queue.
     fn without_predecessor(&mut self, counters: &Counters, queue: &Mutex<Queue>) -> Result<(), SearchError> {
         let (set, left) = (self.task.set, &self.left);
         let mut queue = queue.lock().expect("no thread panics while it holds the queue");
@@ -262,7 +310,6 @@ impl<'a> Passes<'a> {
             set.numbers(records, &mut numbers);
             for (record, number) in records.iter().zip(&numbers) {
                 if left.get(*number) && counters.is_zero(*number) {
-                    left.clear(*number);
                     queue.push(record)?;
                 }
             }
@@ -293,118 +340,4 @@ impl<'a> Passes<'a> {
         let words = self.task.system.shape().words();
         Ok(Queue::new(self.task.volume, &name, words, block, self.task.budget)?)
     }
-}
-
-/// Expands what is in a queue until there is nothing more in it; false if the observer stopped it.
-fn drain<'a>(
-    task: Task<'a>,
-    expanders: &mut [Expander<'a>],
-    round: u64,
-    queue: &Mutex<Queue>,
-    act: Act<'_, 'a>,
-) -> Result<bool, SearchError> {
-    loop {
-        let level = queue.lock().expect("no thread panics while it holds the queue").len();
-        if level == 0 {
-            return Ok(true);
-        }
-        let remaining = Mutex::new(level);
-        let most = batch_records(task);
-        if !work(task, expanders, round, level, &|batch| pop(queue, &remaining, most, batch), act)? {
-            return Ok(false);
-        }
-    }
-}
-
-/// Hands records to threads until there are no more; false if the observer stopped it. So few that sharing does not pay are for one thread.
-fn work<'a>(
-    task: Task<'a>,
-    expanders: &mut [Expander<'a>],
-    round: u64,
-    records: u64,
-    next: Next<'_>,
-    act: Act<'_, 'a>,
-) -> Result<bool, SearchError> {
-    let threads = if records < SHARED_MIN { 1 } else { expanders.len() };
-    let stopped = AtomicBool::new(false);
-    let failure = Mutex::new(None);
-    let share = |expander: &mut Expander<'a>| {
-        let mut turn = || -> Result<(), SearchError> {
-            let mut batch = expander.take_batch();
-            while !stopped.load(Ordering::Relaxed) {
-                batch.clear();
-                next(&mut batch)?;
-                if batch.is_empty() {
-                    break;
-                }
-                act(expander, batch.view())?;
-                if told(task, expander, round) {
-                    stopped.store(true, Ordering::Relaxed);
-                }
-            }
-            expander.return_batch(batch);
-            Ok(())
-        };
-        if let Err(error) = turn() {
-            stopped.store(true, Ordering::Relaxed);
-            failure.lock().expect("no thread panics while it reports").get_or_insert(error);
-        }
-    };
-    let mut all = expanders[..threads].iter_mut();
-    let own = all.next();
-    std::thread::scope(|scope| {
-        for expander in all {
-            scope.spawn(|| share(expander));
-        }
-        own.into_iter().for_each(share);
-    });
-    match failure.into_inner().expect("no thread panics while it reports") {
-        Some(error) => Err(error),
-        None => Ok(!stopped.into_inner()),
-    }
-}
-
-/// The next block of a scan.
-fn next_of(stream: &Mutex<fathom_disk::run::Scan<'_>>, batch: &mut RecordBuffer) -> Result<(), SearchError> {
-    let mut stream = stream.lock().expect("no thread panics while it reads");
-    if stream.advance()? {
-        batch.append(Records::new(stream.keys(), stream.words()));
-    }
-    Ok(())
-}
-
-/// The next records of a queue, of those that remain of a level.
-fn pop(
-    queue: &Mutex<Queue>,
-    remaining: &Mutex<u64>,
-    most: usize,
-    batch: &mut RecordBuffer,
-) -> Result<(), SearchError> {
-    let mut remaining = remaining.lock().expect("no thread panics while it reads");
-    let mut queue = queue.lock().expect("no thread panics while it holds the queue");
-    let mut record = vec![0; batch.view().words_per_record()];
-    while *remaining > 0 && batch.len() < most && queue.pop(&mut record)? {
-        batch.push(&record);
-        *remaining -= 1;
-    }
-    Ok(())
-}
-
-/// Records of a queue that are handed out at a time: there is room for a block of the set.
-fn batch_records(task: Task<'_>) -> usize {
-    task.set.block_keys_max().clamp(1, BATCH)
-}
-
-/// Tells the observer; true if it wants the passes to stop.
-fn told(task: Task<'_>, expander: &Expander<'_>, round: u64) -> bool {
-    let states = task.set.len();
-    task.observer.progress(Progress {
-        layer: round,
-        frontier: states,
-        expanded: expander.visits,
-        states,
-        transitions: expander.edges,
-        budget_used: task.budget.used() as u64,
-    });
-    task.observer.stop()
 }
