@@ -354,27 +354,42 @@ fn rest_equals(bytes: &[u8], mut offset: usize, rest: &[u64]) -> bool {
     true
 }
 
-/// Writes a tag and a head. The head is written as a whole word that keeps what follows it: later slots, or padding.
+/// Writes a tag and a head, and keeps what follows: later slots, or another bucket.
 #[inline(always)]
 fn write_slot(bytes: &mut [u8], layout: &Layout, slot: usize, tag: u16, head: u64) {
     bytes[2 * slot..2 * slot + 2].copy_from_slice(&tag.to_le_bytes());
     let entry = entry_offset(layout, slot);
-    let field: &mut [u8; PADDING] = (&mut bytes[entry..entry + PADDING]).try_into().expect("eight bytes");
-    let kept = u64::from_le_bytes(*field) & !layout.head_mask;
-    *field = (kept | head).to_le_bytes();
+    if entry + PADDING <= layout.bucket_bytes {
+        let field: &mut [u8; PADDING] = (&mut bytes[entry..entry + PADDING]).try_into().expect("eight bytes");
+        let kept = u64::from_le_bytes(*field) & !layout.head_mask;
+        *field = (kept | head).to_le_bytes();
+    } else {
+        write_last_head(bytes, layout, entry, head);
+    }
 }
 
 /// [`write_slot`] for the first free slot. What follows in the bucket is still zero, and writing without reading spares
 /// a wait for the neighbour's bytes where that one was written just before.
 #[inline(always)]
 fn fill_slot(bytes: &mut [u8], layout: &Layout, slot: usize, tag: u16, head: u64) {
+    bytes[2 * slot..2 * slot + 2].copy_from_slice(&tag.to_le_bytes());
     let entry = entry_offset(layout, slot);
     if entry + PADDING <= layout.bucket_bytes {
-        bytes[2 * slot..2 * slot + 2].copy_from_slice(&tag.to_le_bytes());
         bytes[entry..entry + PADDING].copy_from_slice(&head.to_le_bytes());
     } else {
-        write_slot(bytes, layout, slot, tag, head);
+        write_last_head(bytes, layout, entry, head);
     }
+}
+
+/// Writes a head near the end of a bucket, as the end of a word that keeps what precedes. Nothing behind the bucket is touched: that may lie on a page that was never
+/// written, and reading there first makes the kernel map it twice, the second time with an interrupt to every processor that runs a thread of ours.
+#[inline(always)]
+fn write_last_head(bytes: &mut [u8], layout: &Layout, entry: usize, head: u64) {
+    let end = entry + layout.head_bytes;
+    let field: &mut [u8; PADDING] = (&mut bytes[end - PADDING..end]).try_into().expect("eight bytes");
+    let head_bits = 8 * layout.head_bytes as u32;
+    let kept = u64::from_le_bytes(*field) & u64::MAX.unbounded_shr(head_bits);
+    *field = (kept | head.unbounded_shl(64 - head_bits)).to_le_bytes();
 }
 
 #[inline(always)]
