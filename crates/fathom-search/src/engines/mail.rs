@@ -36,8 +36,8 @@ struct Mailbox {
 #[repr(align(128))]
 struct Away(AtomicBool);
 
-/// Pieces of candidates that a box has room for.
-const ROOM_PIECES: usize = 8;
+/// Pieces of candidates that a box has room for: what comes while its owner makes a part of the table larger.
+const ROOM_PIECES: usize = 16;
 
 impl Mail {
     /// Bytes of the boxes of `shards` shards, and of one more for each owner, for each candidate of `words` words in a piece.

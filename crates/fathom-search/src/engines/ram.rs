@@ -84,8 +84,9 @@ pub struct Worker {
 const SHARD_BITS: u32 = SHARDS_MAX.ilog2();
 /// Candidates that are dealt with at once, at most.
 const BATCH_MAX: usize = 512;
-/// Candidates of a shard that pay for its lock.
-const SHARD_BATCH_MAX: usize = 128;
+/// Candidates of all shards that a thread holds back before it deals with them, and of one shard that pay for its lock.
+const HELD_MAX: usize = 1024;
+const SHARD_BATCH_MIN: usize = 128;
 /// From here on threads pay for closing a layer.
 const SHARED_CLOSE_MIN: usize = 1 << 12;
 /// Ranges that a layer is coded in, for each thread: more than one, so that who is done first helps.
@@ -110,7 +111,7 @@ impl RamTable {
         } else {
             let (shards, words) = (table.shard_count(), width.words());
             let bytes = Routes::bytes_per_piece(shards, words) + Mail::bytes_per_piece(shards, words);
-            (share / bytes).clamp(1, SHARD_BATCH_MAX)
+            (share / bytes).clamp(1, (HELD_MAX / shards).max(SHARD_BATCH_MIN))
         };
         let mail = Mail::new(budget, table.shard_count(), threads.max(1), width.words(), shard_records)?;
         Ok(RamTable {
@@ -252,11 +253,13 @@ impl RamTable {
     }
 }
 
-/// Into how many shards a table is cut, as a power of two. Shards of keys that are cut have a dictionary of their own beside the pairs, so of those there are no
-/// more than it takes to keep threads apart.
+/// Into how many shards a table is cut, as a power of two. Where each thread can own as much with one shard each, that is best: the fewer there are, the more candidates
+/// are dealt with at once. Shards of keys that are cut have a dictionary of their own beside the pairs, so of those there are no more than it takes
+/// to keep threads apart.
 fn shard_bits(bits: u32, threads: usize) -> u32 {
     match (threads, bits <= DIRECT_BITS_MAX) {
         (0 | 1, _) => 0,
+        (_, true) if threads.is_power_of_two() => threads.ilog2().min(SHARD_BITS),
         (_, true) => SHARD_BITS,
         (_, false) => (2 * threads).next_power_of_two().ilog2().min(SHARD_BITS),
     }

@@ -65,7 +65,11 @@ impl Routes {
     /// Puts candidates, addressed, behind those of their shards: one piece of them, of which each shard has room for all.
     pub(super) fn put(&mut self, addressing: Addressing, candidates: &[u64]) {
         let Routes { keys, stride, counts, .. } = self;
-        if addressing.words() == 1 {
+        if addressing.words() == 1 && keys.len() == 2 * *stride {
+            let (lower, upper) = keys.split_at_mut(*stride);
+            let [at_lower, at_upper, ..] = counts;
+            (*at_lower, *at_upper) = put_in_two(addressing, candidates, lower, upper, [*at_lower, *at_upper]);
+        } else if addressing.words() == 1 {
             // The same as below, without anything that depends on the width.
             for key in candidates {
                 let shard = addressing.shard(std::slice::from_ref(key)) % SHARDS_MAX;
@@ -105,6 +109,25 @@ impl Routes {
             Fullness::Full
         }
     }
+}
+
+/// [`Routes::put`] for two shards and keys of one word; gives how many each has then. Nobody can foresee whose a key is, so it is written behind those of both, and counts
+/// for one.
+fn put_in_two(
+    addressing: Addressing,
+    candidates: &[u64],
+    lower: &mut [u64],
+    upper: &mut [u64],
+    [mut lowers, mut uppers]: [u32; 2],
+) -> (u32, u32) {
+    for key in candidates {
+        let shard = addressing.shard(std::slice::from_ref(key)) as u32;
+        lower[lowers as usize] = *key;
+        upper[uppers as usize] = *key;
+        lowers += 1 - shard;
+        uppers += shard;
+    }
+    (lowers, uppers)
 }
 
 #[cfg(test)]

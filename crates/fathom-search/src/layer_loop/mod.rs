@@ -137,7 +137,7 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Tuning {
-        Tuning { shared_layer_min: 4096, batch_records_max: 512, steps_per_source: 8 }
+        Tuning { shared_layer_min: 1024, batch_records_max: 512, steps_per_source: 8 }
     }
 }
 
