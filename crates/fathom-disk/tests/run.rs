@@ -197,6 +197,38 @@ fn look_ups_over_many_runs_join_reads_and_agree_with_the_model() {
     }
 }
 
+/// Filters that deny nothing, nearly nothing and nearly everything.
+#[test]
+fn a_filter_of_a_run_changes_no_answer_and_spares_blocks() {
+    for bits in [20, 64, 90, 200] {
+        let mut dice = Dice::new(u64::from(bits));
+        let (volume, budget) = (Volume::in_memory(64), Budget::unlimited());
+        let width = KeyWidth::new(bits).unwrap();
+        let set = random_set(&mut dice, bits, 3000);
+        let others: Model =
+            random_set(&mut dice, bits, 300).into_iter().filter(|key| !set.contains(key)).collect();
+        let config = RunConfig { keys_per_block: 16, ..RunConfig::live(width, TAG) };
+        write(&volume, &budget, "run", &config, &flat(&set)).unwrap();
+        let mut run = Run::open(&volume, &budget, "run", width, TAG).unwrap();
+        let mut blocks = Vec::new();
+        for bytes in [None, Some(0), Some(64), Some(set.len() * 2)] {
+            if let Some(bytes) = bytes {
+                run.build_filter(&budget, bytes, 4096).unwrap();
+                assert!((bytes..bytes + 128).contains(&run.filter_bytes()), "{}", run.filter_bytes());
+            }
+            let mut prober = Prober::new(&budget, width, ProbeConfig::default()).unwrap();
+            prober.look_up(&[&run], &flat(&others), &mut vec![false; others.len()]).unwrap();
+            blocks.push(prober.counts().blocks);
+            let about = format!("{bits} bits, filter {bytes:?}");
+            check_look_up(&[&run], &set, bits, &mut prober, &mut dice, &about);
+        }
+        assert_eq!(blocks[0], blocks[1], "a filter without bits denies nothing");
+        assert!(blocks[3] * 10 < blocks[0], "{bits} bits: blocks {blocks:?}");
+        run.drop_filter();
+        assert_eq!(run.filter_bytes(), 0);
+    }
+}
+
 #[test]
 fn every_flipped_bit_of_a_small_run_is_noticed() {
     for (bits, codecs) in [(20, &[Codec::Gap][..]), (70, &[Codec::Gap]), (20, &[Codec::TokenZstd])] {

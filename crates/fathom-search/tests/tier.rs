@@ -36,10 +36,11 @@ const BUDGETS: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 type Choice = Option<fn(Shares) -> Shares>;
 
 /// Sizes of the parts that are legal and make things hard.
-const SHARES: [Choice; 9] = [
+const SHARES: [Choice; 10] = [
     None,
     Some(|shares| Shares { filter_bytes: 0, dense_ratio: 0, ..shares }),
-    Some(|shares| Shares { dense_ratio: 0, ..shares }),
+    Some(|shares| Shares { far_ratio: 0, dense_ratio: 0, ..shares }),
+    Some(|shares| Shares { far_ratio: 0, ..shares }),
     Some(|shares| Shares { dense_ratio: u64::MAX, run_bytes: 0, ..shares }),
     Some(|shares| Shares { window_keys: 0, ..shares }),
     Some(|shares| Shares { window_keys: 1, table_bytes: 0, ..shares }),
@@ -108,7 +109,7 @@ fn hard<const TINY_BLOCKS: bool, const PART: usize>(shares: Shares) -> Shares {
     let shares = if TINY_BLOCKS { Shares { log_block_keys: 1, fan: 2, ..shares } } else { shares };
     match PART {
         0 => shares,
-        1 => Shares { filter_bytes: 0, ..shares },
+        1 => Shares { far_bits: (0, 0), far_ratio: 0, ..shares },
         2 => Shares { window_keys: 0, ..shares },
         3 => Shares { window_keys: 1, ..shares },
         _ => Shares { shards: 1, closers: 1, ..shares },

@@ -45,6 +45,11 @@ impl Bloom {
         Ok(Bloom { bytes, start, blocks, probes, len: 0, charge })
     }
 
+    /// As many blocks as fit `bytes`, or a few bytes more.
+    pub fn blocks_within(bytes: usize) -> usize {
+        bytes.div_ceil(BLOCK_BYTES)
+    }
+
     /// Keys inserted, repeats counted.
     pub fn len(&self) -> u64 {
         self.len
@@ -107,17 +112,21 @@ impl Bloom {
 
     /// Pushes onto `maybe` the index of each key that may have been inserted.
     pub fn query_batch(&self, keys: &[u64], words: usize, maybe: &mut Vec<u32>) {
-        let mut hashes = [0; BATCH];
-        let mut done = 0;
-        for chunk in keys.chunks(BATCH * words) {
-            let count = self.fetch(chunk, words, &mut hashes);
-            for &hash in &hashes[..count] {
-                if self.may_contain(hash) {
-                    maybe.push(done);
-                }
-                done += 1;
+        for (batch, chunk) in keys.chunks(BATCH * words).enumerate() {
+            let mut mask = self.query_mask(chunk, words);
+            while mask != 0 {
+                maybe.push((batch * BATCH) as u32 + mask.trailing_zeros());
+                mask &= mask - 1;
             }
         }
+    }
+
+    /// A bit for each of up to 64 keys of `words` words that may have been inserted, the first key's lowest.
+    pub fn query_mask(&self, keys: &[u64], words: usize) -> u64 {
+        let mut hashes = [0; BATCH];
+        let count = self.fetch(keys, words, &mut hashes);
+        let bits = hashes[..count].iter().enumerate();
+        bits.fold(0, |mask, (index, &hash)| mask | u64::from(self.may_contain(hash)) << index)
     }
 
     /// Writes the filter at `offset` of a file and gives the offset behind it.

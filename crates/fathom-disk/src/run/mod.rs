@@ -1,8 +1,9 @@
 //! How does a sorted set of keys lie in one file, so that any key in it is found with one read?
 //!
 //! `header · frames · footer`; see "Runs" in the format document. [`writer`] builds a run from ascending keys, [`scan`]
-//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there. A run never changes.
+//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there, behind a [filter](allowed) if it has one. A run never changes.
 
+mod allowed;
 mod fence;
 mod forward;
 mod frame;
@@ -17,7 +18,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::budget::{Budget, ChargedVec};
 use crate::codec::Codec;
 use crate::error::DiskError;
+use crate::filter::Bloom;
 use crate::key::KeyWidth;
+use crate::set::KeyStream;
 use crate::storage::{File, FileKind, Volume};
 
 pub use probe::{ProbeConfig, ProbeCounts, Prober};
@@ -62,6 +65,7 @@ pub struct Run {
     root: ChargedVec<u8>,
     ends: ChargedVec<u64>,
     resident: Option<ResidentFences>,
+    filter: Option<Bloom>,
 }
 
 /// What the end of a run says about it.
@@ -209,6 +213,7 @@ impl Run {
             root,
             ends,
             resident: None,
+            filter: None,
         })
     }
 
@@ -219,6 +224,34 @@ impl Run {
         let pages = resident.pages();
         self.resident = Some(resident);
         Ok(pages)
+    }
+
+    /// Has a filter of about `bytes` made of all keys; what it denies is sought in no block. One pass, reading within `buffer_bytes` of memory.
+    pub fn build_filter(
+        &mut self,
+        budget: &Budget,
+        bytes: usize,
+        buffer_bytes: usize,
+    ) -> Result<(), DiskError> {
+        self.filter = None;
+        let mut filter = Bloom::new(Bloom::blocks_within(bytes), self.count(), budget)?;
+        let mut scan = Scan::new(self, budget, buffer_bytes)?;
+        while scan.advance()? {
+            filter.insert_batch(scan.keys(), self.width.words());
+        }
+        drop(scan);
+        self.filter = Some(filter);
+        Ok(())
+    }
+
+    /// Gives the filter's memory back.
+    pub fn drop_filter(&mut self) {
+        self.filter = None;
+    }
+
+    /// Bytes of its filter, 0 if it has none.
+    pub fn filter_bytes(&self) -> usize {
+        self.filter.as_ref().map_or(0, Bloom::bytes)
     }
 
     /// Keeps the whole run in memory, as it is on disk: look-ups in it cost no operation. One read.

@@ -8,6 +8,7 @@
 //! Memory: the buffer, `tasks_max` tasks of 40 bytes, one page of fences, one block of keys. I/O: at most one block per key and run,
 //! plus the pages above it that are not in memory.
 
+use super::allowed::Allowed;
 use super::fence::FencePage;
 use super::{Run, frame};
 use crate::budget::{Budget, ChargedVec};
@@ -198,7 +199,7 @@ impl Prober {
                     if index < self.stack.len() {
                         self.stack[index] = last;
                     }
-                    self.push_children(task, keys, found)?;
+                    self.push_children(run, task, keys, found)?;
                 }
             }
         }
@@ -288,7 +289,7 @@ impl Prober {
         if task.level > 0 {
             self.page.decode(run, &mut self.decoder, task.offset, bytes)?;
             self.counts.pages += 1;
-            return self.push_children(task, keys, found);
+            return self.push_children(run, task, keys, found);
         }
         let nonsense = || DiskError::corrupt(&run.file, task.offset, "a block makes no sense");
         let block = frame::check(&run.file, task.offset, bytes)?;
@@ -308,11 +309,19 @@ impl Prober {
     }
 
     /// Pushes a task for each frame listed in the decoded page that can hold one of the task's open keys.
-    fn push_children(&mut self, task: Task, keys: &[u64], found: &[bool]) -> Result<(), DiskError> {
+    fn push_children(
+        &mut self,
+        run: &Run,
+        task: Task,
+        keys: &[u64],
+        found: &[bool],
+    ) -> Result<(), DiskError> {
         let words = self.width.words();
         let mut index = task.keys_from as usize;
         let mut entry = 0;
-        while index < task.keys_to as usize {
+        let mut allowed = Allowed::new(run, keys);
+        while let Some(next) = allowed.next(index, task.keys_to as usize) {
+            index = next;
             if found[index] {
                 index += 1;
                 continue;

@@ -9,6 +9,7 @@
 
 use std::sync::RwLockReadGuard;
 
+use super::allowed::Allowed;
 use super::fence::{FencePage, Place};
 use super::forward::Forward;
 use super::probe::{at_most, below};
@@ -84,7 +85,9 @@ impl<'a> Sweep<'a> {
         let (Some(first), Some(last)) = (self.run.first(), self.run.last()) else { return Ok(()) };
         let mut index = below(words, keys, first);
         let end = at_most(words, keys, last);
-        while index < end {
+        let mut allowed = Allowed::new(self.run, keys);
+        while let Some(next) = allowed.next(index, end) {
+            index = next;
             self.seek(&keys[index * words..(index + 1) * words])?;
             let rest = &keys[index * words..end * words];
             let met = mark_in_block(words, &self.block, rest, &mut found[index..end]);
@@ -176,15 +179,15 @@ impl Source<'_> {
 
 /// Keeps those of the keys that are not marked, in order; says how many words that are. The marks are cleared.
 pub fn retain_unmarked(words: usize, keys: &mut [u64], marks: &mut [bool]) -> usize {
-    let mut kept = 0;
-    for (index, &marked) in marks.iter().enumerate() {
-        if words == 1 {
-            keys[kept] = keys[index];
-            kept += usize::from(!marked);
-        } else if !marked {
-            keys.copy_within(index * words..(index + 1) * words, kept);
-            kept += words;
+    let Some(first) = marks.iter().position(|&marked| marked) else { return marks.len() * words };
+    let mut kept = first * words;
+    for (index, &marked) in marks.iter().enumerate().skip(first) {
+        match words {
+            1 => keys[kept] = keys[index],
+            2 => (keys[kept], keys[kept + 1]) = (keys[index * 2], keys[index * 2 + 1]),
+            _ => keys.copy_within(index * words..(index + 1) * words, kept),
         }
+        kept += words * usize::from(!marked);
     }
     marks.fill(false);
     kept

@@ -142,6 +142,11 @@ impl Tiers {
         Ok(())
     }
 
+    /// The runs, to be changed in what memory holds of them; the order is that of [`Tiers::runs`].
+    pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
+        self.levels.iter_mut().flatten().map(|member| &mut member.run)
+    }
+
     /// Keeps the fences of those runs in memory that `wanted` says yes to, newest first.
     pub fn load_fences(
         &mut self,

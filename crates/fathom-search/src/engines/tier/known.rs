@@ -1,13 +1,13 @@
 //! Which states of a shard are known?
 //!
 //! ```text
-//! many candidates   --> table of small layers? --> all runs, gone through beside the candidates --> new
+//! many candidates   --> table of small layers? --> all runs, gone through beside the candidates; a large one behind a filter of its own --> new
 //! few candidates    --> table of small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
 //! ```
-//! A known state is in the table or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk. The
-//! table takes layers too small to be worth a run; when it is full it becomes one.
+//! A known state is in the table or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk; a filter of a run has every key of it.
+//! The table takes layers too small to be worth a run; when it is full it becomes one.
 //!
-//! Memory: filter, table, fences and roots of the runs, as [`Shares`] says. I/O of a subtraction: the blocks that can hold a key the filter does not deny.
+//! Memory: filters, table, fences and roots of the runs, as [`Shares`] says. I/O of a subtraction: the blocks that can hold a key that filters do not deny.
 
 mod memory;
 
@@ -33,10 +33,13 @@ pub(super) struct Known {
     filter: Bloom,
     table: Option<Table>,
     shares: Shares,
-    /// Runs in which many keys are looked up at a time, and runs in which few are.
+    /// Runs in which many keys are looked up at a time, runs in which few are, and runs with a filter of their own.
     dense_config: RunConfig,
     sparse_config: RunConfig,
-    /// Whether the last candidates touched most of the runs.
+    far_config: RunConfig,
+    /// The candidates of the last layer.
+    candidates: u64,
+    /// Whether they touched most of the runs.
     dense: bool,
     /// Keys decoded since the filter was built for candidates that were in no run: what a better filter would have saved.
     regret: u64,
@@ -79,6 +82,8 @@ enum Sink {
 
 /// Keys in a block of a run in which few keys are looked up: a look-up decodes a whole one.
 const BLOCK_KEYS: usize = 256;
+/// Keys in a block of a run with a filter of its own: what that does not deny decodes a whole one.
+const FAR_BLOCK_KEYS: usize = 128;
 /// Keys in a block of a run that is gone through, at most.
 const DENSE_BLOCK_KEYS: usize = 8192;
 impl Tools {
@@ -104,7 +109,7 @@ impl Tools {
 
 impl Known {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Known, DiskError> {
-        let [dense_config, sparse_config] = run_configs(place, shares);
+        let [dense_config, sparse_config, far_config] = run_configs(place, shares);
         Ok(Known {
             runs: Tiers::new(shares.fan),
             filter: Bloom::new(0, 0, &place.budget)?,
@@ -112,6 +117,8 @@ impl Known {
             shares: *shares,
             dense_config,
             sparse_config,
+            far_config,
+            candidates: 0,
             dense: true,
             regret: 0,
             idle: 0,
@@ -134,6 +141,7 @@ impl Known {
         scan: bool,
         keep: &mut Keep<'_>,
     ) -> Result<Absorbed, DiskError> {
+        self.candidates = candidates;
         self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
         let touched = self.dense || self.touch_most_blocks(candidates);
         if scan || !small {
@@ -156,9 +164,10 @@ impl Known {
         Ok(Absorbed { states: outcome?, sink })
     }
 
-    /// Whether so many candidates touch most blocks of the runs, as even few do where blocks are large: a look-up decodes a whole one.
+    /// Whether so many candidates touch most blocks of the runs without a filter, as even few do where blocks are large: a look-up decodes a whole one.
     fn touch_most_blocks(&self, candidates: u64) -> bool {
-        self.shares.dense_ratio > 0 && candidates >= self.runs.runs().map(|(_, run)| run.blocks()).sum()
+        let unfiltered = self.runs.runs().filter(|(_, run)| run.filter_bytes() == 0);
+        self.shares.dense_ratio > 0 && candidates >= unfiltered.map(|(_, run)| run.blocks()).sum()
     }
 
     fn absorb_by_scan(
@@ -368,8 +377,13 @@ impl Known {
         Ok(())
     }
 
-    fn config(&self) -> &RunConfig {
-        if self.dense { &self.dense_config } else { &self.sparse_config }
+    /// How a run of so many keys is written.
+    fn config(&self, keys: u64) -> &RunConfig {
+        match self.dense {
+            true if self.is_far(keys) && self.filter_bits().is_some() => &self.far_config,
+            true => &self.dense_config,
+            false => &self.sparse_config,
+        }
     }
 
     fn sink(&self, place: &Place, small: bool) -> Result<Sink, DiskError> {
@@ -377,7 +391,7 @@ impl Known {
             return Ok(Sink::Table);
         }
         let name = place.fresh_name("run");
-        let writer = RunWriter::new(&place.volume, &place.budget, &name, self.config())?;
+        let writer = RunWriter::new(&place.volume, &place.budget, &name, self.config(0))?;
         Ok(Sink::Run(Box::new(writer), name))
     }
 
@@ -424,7 +438,10 @@ impl Known {
             self.merge(place, None)?;
         }
         tools.cost.merge += began.elapsed();
-        self.tend_filter(place, tools)
+        let began = Instant::now();
+        self.tend_filters(place)?;
+        tools.cost.filter += began.elapsed();
+        Ok(())
     }
 
     /// Makes a run of the table of small layers.
@@ -443,7 +460,8 @@ impl Known {
         drop(table);
         sort_unique(&place.budget, words, &mut keys)?;
         let name = place.fresh_name("run");
-        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, self.config())?;
+        let config = self.config((keys.len() / words) as u64);
+        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, config)?;
         writer.push(&keys)?;
         self.filter.insert_batch(&keys, words);
         let count = writer.finish(false)?.keys;
@@ -462,7 +480,9 @@ impl Known {
     pub(super) fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
         let name = place.fresh_name("run");
         let within = self.shares.merge_bytes();
-        let config = self.config().clone();
+        let merged = self.runs.runs().filter(|(own, _)| level.is_none_or(|level| level == *own));
+        let keys = merged.take(level.map_or(2, |_| usize::MAX)).map(|(_, run)| run.count()).sum();
+        let config = self.config(keys).clone();
         let (volume, budget, config) = (&place.volume, &place.budget, &config);
         match level {
             Some(level) => self.runs.merge_level(volume, budget, level, &name, config, within, false)?,
@@ -490,14 +510,15 @@ fn probe_config(bytes: usize) -> ProbeConfig {
 }
 
 /// Runs that are gone through, and runs in which keys are looked up. Large blocks are several times smaller, and decode in half the time.
-fn run_configs(place: &Place, shares: &Shares) -> [RunConfig; 2] {
+fn run_configs(place: &Place, shares: &Shares) -> [RunConfig; 3] {
     let config = RunConfig::within(place.width, place.tag, shares.write_bytes);
     let dense = match shares.block_keys.checked_ilog2() {
         Some(log) if shares.block_keys >= config.keys_per_block => (1 << log).min(DENSE_BLOCK_KEYS),
         _ => config.keys_per_block,
     };
-    let sparse = config.keys_per_block.min(BLOCK_KEYS);
-    [dense, sparse].map(|keys_per_block| RunConfig { keys_per_block, ..config.clone() })
+    let few = |keys| config.keys_per_block.min(keys);
+    [dense, few(BLOCK_KEYS), few(FAR_BLOCK_KEYS)]
+        .map(|keys_per_block| RunConfig { keys_per_block, ..config.clone() })
 }
 
 /// The level of a run by its size, so that runs that are merged are alike.

@@ -1,8 +1,8 @@
 //! How is the data budget shared out among the parts of the engine?
 //!
-//! Measured on real models the shares are flat: half for runs that stay in memory and the filter, an eighth for the window, the rest for buffers. Where layers are
+//! Measured on real models the shares are flat: half for runs that stay in memory and the filters, an eighth for the window, the rest for buffers. Where layers are
 //! [wide](Breadth::Wide) beside the budget, runs in memory would be a small part of them all, and candidates would go to disk in crumbs: there they have that half, with what closes
-//! layers. Below [`TINY_BYTES`] there is no filter and no table of small layers, and blocks are a few keys: everything works, nothing is fast.
+//! layers. Below [`TINY_BYTES`] there are no filters and no table of small layers, and blocks are a few keys: everything works, nothing is fast.
 
 use fathom_disk::key::KeyWidth;
 use fathom_disk::run::RunConfig;
@@ -23,8 +23,12 @@ pub struct Shares {
     pub shards: usize,
     /// Threads that close shards at one time.
     pub closers: usize,
-    /// The filter of a shard at most.
+    /// The filters of a shard at most.
     pub filter_bytes: usize,
+    /// A run has a filter of its own if it has more than so many keys per candidate.
+    pub far_ratio: u64,
+    /// Bits per key of such a filter, at least and at most; one of no bits denies nothing.
+    pub far_bits: (u64, u64),
     /// Keys in the window at most, 0 for none.
     pub window_keys: usize,
     /// The table of small layers of a shard at most, 0 for none.
@@ -47,7 +51,7 @@ pub struct Shares {
     pub write_bytes: usize,
     /// Keys in a block of a run that is gone through, at most.
     pub block_keys: usize,
-    /// Runs of a shard that stay in memory, as they are on disk, and the filter.
+    /// Runs of a shard that stay in memory, as they are on disk, and the filters.
     pub run_bytes: usize,
     /// What must stay free beside the ways through the runs, for writing.
     pub reserve_bytes: usize,
@@ -79,8 +83,12 @@ const SPILL_BYTES: usize = 128 << 10;
 /// Runs of a shard that are gone through from disk, at most: each needs a buffer and a block.
 const WIDE_RUNS_MAX: usize = 12;
 
-/// Going through a key costs about a nanosecond; looking one up that the filter does not deny some hundreds.
+/// Going through a key costs one to three nanoseconds; looking one up that no filter denies some hundreds.
 const DENSE_RATIO: u64 = 512;
+/// Asking a filter costs ten, and what it does not deny a block.
+const FAR_RATIO: u64 = 32;
+/// With fewer bits the blocks that are read in vain, and the runs that are not in memory for the filter's sake, cost more than going through the keys; more are not worth their memory.
+const FAR_BITS: (u64, u64) = (7, 10);
 
 impl Shares {
     /// Shares of `bytes` for so many threads.
@@ -135,6 +143,8 @@ impl Shares {
             shards,
             closers,
             filter_bytes: choose(400, 0) / shards,
+            far_ratio: FAR_RATIO,
+            far_bits: FAR_BITS,
             window_keys: part(130) / (width.words() * 8),
             table_bytes: choose(50, 10) / shards,
             candidate_keys: (choose(80, 310) / (threads * shards) / sorted_key_bytes(width)).max(16),
@@ -163,6 +173,8 @@ impl Shares {
             shards: 1,
             closers: 1,
             filter_bytes: if bytes < 16 << 10 { 0 } else { bytes / 8 },
+            far_ratio: FAR_RATIO,
+            far_bits: FAR_BITS,
             window_keys: (bytes / 64 / (width.words() * 8)).max(1),
             table_bytes: if bytes < 32 << 10 { 0 } else { bytes / 16 },
             candidate_keys: (bytes / 16 / threads / sorted_key_bytes(width)).max(2),

@@ -1,9 +1,8 @@
 //! What of a shard's runs stays in memory, and when is a filter worth more?
 //!
-//! Runs and the filter share one pot. Runs go in first, the smallest before the others; a filter takes their place once look-ups that it would have spared have cost more than building it, and lets
-//! go of it when layers were dense for a while.
-
-use std::time::Instant;
+//! Runs and filters share one pot. Runs go in first, the smallest before the others. Where layers are dense, a run that is far larger than they are has a filter of its own, if there is memory
+//! for a good one. Where they are not, one filter before all runs takes the place of runs once look-ups that it would have spared have cost more than building it, and lets go of
+//! it when layers were dense for a while.
 
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
@@ -12,7 +11,7 @@ use fathom_disk::set::KeyStream;
 
 use super::super::place::Place;
 use super::super::shares::Shares;
-use super::{Known, Tools, run_configs};
+use super::{Known, run_configs};
 
 /// A filter is worth building when so many keys per key in it were decoded for nothing.
 const REGRET_PER_KEY: u64 = 4;
@@ -32,6 +31,7 @@ impl Known {
     /// Lets go of what memory it can; [`Known::reshare`] follows.
     pub(in super::super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
         self.filter = Bloom::new(0, 0, &place.budget)?;
+        self.drop_run_filters();
         self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
         Ok(())
     }
@@ -39,14 +39,17 @@ impl Known {
     /// Takes other shares.
     pub(in super::super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
         self.shares = *shares;
-        [self.dense_config, self.sparse_config] = run_configs(place, shares);
+        [self.dense_config, self.sparse_config, self.far_config] = run_configs(place, shares);
         self.regret = 0;
         self.keep_in_memory(place)
     }
 
     /// Keeps runs in memory, the smallest first, as far as their share goes; of the others the fences, as far as that share goes.
     pub(super) fn keep_in_memory(&mut self, place: &Place) -> Result<(), DiskError> {
-        self.keep_within(place, self.shares.run_bytes.saturating_sub(self.filter.bytes()))
+        self.keep_within(
+            place,
+            self.shares.run_bytes.saturating_sub(self.filter.bytes() + self.run_filter_bytes()),
+        )
     }
 
     fn keep_within(&mut self, place: &Place, mut room: usize) -> Result<(), DiskError> {
@@ -74,17 +77,73 @@ impl Known {
         })
     }
 
-    /// Makes the filter larger, from the keys of the runs, once look-ups that it should have spared have cost more than that; lets go of one that nobody asks.
-    pub(super) fn tend_filter(&mut self, place: &Place, tools: &mut Tools) -> Result<(), DiskError> {
+    /// Builds the filters that the layer just closed has shown to be worth it, and lets go of one that nobody asks.
+    pub(super) fn tend_filters(&mut self, place: &Place) -> Result<(), DiskError> {
         if self.dense {
             self.idle += 1;
             if self.idle == FILTER_IDLE_LAYERS && self.filter.bytes() > 0 {
                 self.filter = Bloom::new(0, 0, &place.budget)?;
                 self.keep_in_memory(place)?;
             }
-            return Ok(());
+            return if self.filter.bytes() == 0 { self.build_run_filters(place) } else { Ok(()) };
         }
         self.idle = 0;
+        self.grow_filter(place)
+    }
+
+    /// Whether a run of so many keys is so much larger than layers are that it should have a filter of its own.
+    pub(super) fn is_far(&self, keys: u64) -> bool {
+        keys > self.candidates.saturating_mul(self.shares.far_ratio)
+    }
+
+    /// Bits per key of the filters of runs, if there is memory for good ones.
+    pub(super) fn filter_bits(&self) -> Option<u64> {
+        let (least, most) = self.shares.far_bits;
+        let bits = (self.shares.filter_bytes as u64 * 8 / self.runs.count().max(1)).min(most);
+        (bits >= least && self.shares.filter_bytes > 0).then_some(bits)
+    }
+
+    /// Makes a filter for each far run that has none, the largest first, as far as their share goes.
+    fn build_run_filters(&mut self, place: &Place) -> Result<(), DiskError> {
+        let Some(bits) = self.filter_bits() else { return Ok(()) };
+        let mut room = self.shares.filter_bytes.saturating_sub(self.run_filter_bytes());
+        let mut lacking: Vec<_> = self.runs.runs().map(|(_, run)| run).collect();
+        lacking.retain(|run| run.filter_bytes() == 0 && self.is_far(run.count()));
+        lacking.sort_unstable_by_key(|run| std::cmp::Reverse(run.count()));
+        let mut wanted = Vec::new();
+        for run in lacking {
+            let bytes = (run.count() * bits).div_ceil(8) as usize;
+            if bytes <= room {
+                room -= bytes;
+                wanted.push((run.name().to_owned(), bytes));
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let taken = self.run_filter_bytes() + wanted.iter().map(|(_, bytes)| bytes).sum::<usize>();
+        self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))?;
+        for run in self.runs.runs_mut() {
+            let Some((_, bytes)) = wanted.iter().find(|(name, _)| name == run.name()) else { continue };
+            match run.build_filter(&place.budget, *bytes, self.shares.scan_bytes) {
+                // Another thread has the memory now: a filter is a luxury.
+                Err(DiskError::Budget(_)) => return Ok(()),
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
+
+    fn run_filter_bytes(&self) -> usize {
+        self.runs.runs().map(|(_, run)| run.filter_bytes()).sum()
+    }
+
+    fn drop_run_filters(&mut self) {
+        self.runs.runs_mut().for_each(|run| run.drop_filter());
+    }
+
+    /// Makes the filter before all runs larger, from their keys, once look-ups that it should have spared have cost more than that.
+    fn grow_filter(&mut self, place: &Place) -> Result<(), DiskError> {
         let keys = self.runs.count();
         if self.regret < keys * REGRET_PER_KEY {
             return Ok(());
@@ -95,10 +154,7 @@ impl Known {
         if bytes < self.filter.bytes() * 5 / 4 || bytes == 0 {
             return Ok(());
         }
-        let began = Instant::now();
-        self.rebuild_filter(place, bytes)?;
-        tools.cost.filter += began.elapsed();
-        Ok(())
+        self.rebuild_filter(place, bytes)
     }
 
     /// What a filter may take: not what the runs take in memory, if both can be there.
@@ -112,6 +168,7 @@ impl Known {
     /// A filter of about `bytes` with every key of every run, in place of some of the runs in memory.
     fn rebuild_filter(&mut self, place: &Place, bytes: usize) -> Result<(), DiskError> {
         self.filter = Bloom::new(0, 0, &place.budget)?;
+        self.drop_run_filters();
         self.keep_within(place, self.shares.run_bytes.saturating_sub(bytes))?;
         let blocks = (bytes / 64).saturating_sub(1);
         let expected = if bytes >= self.shares.filter_bytes {
@@ -131,11 +188,9 @@ impl Known {
         Ok(())
     }
 
-    /// Gives the memory of the filter and of kept runs back: nothing is looked up any more.
+    /// Gives the memory of filters and of kept runs back: nothing is looked up any more.
     pub(in super::super) fn forget_memory(&mut self, place: &Place) -> Result<(), DiskError> {
-        self.filter = Bloom::new(0, 0, &place.budget)?;
         (self.shares.run_bytes, self.shares.fence_bytes) = (0, 0);
-        self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
-        Ok(())
+        self.give_back(place)
     }
 }
