@@ -10,6 +10,7 @@ mod ram;
 mod records;
 mod sets;
 pub(crate) mod successors;
+mod twins;
 
 use std::process::ExitCode;
 
