@@ -7,6 +7,8 @@
 //! longer names them; everything else in the directory is garbage and is swept at opening.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -66,14 +68,17 @@ const NAME: &str = "manifest";
 const NAME_NEW: &str = "manifest.new";
 const NAME_LOCK: &str = "lock";
 const NAME_BALLAST: &str = "ballast";
+/// How long a lock is waited for, and how long between two tries.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// Fixed bytes before the cursor.
 const HEADER_BYTES: usize = 44;
 
 impl RunDirectory {
-    /// Takes the lock, reads the manifest, sweeps what it does not name, and checks that what it names is there.
+    /// Takes the lock, for which it waits a little, reads the manifest, sweeps what it does not name, and checks that what it names is there.
     /// A directory without a manifest is emptied: nothing in it was committed.
     pub fn open(volume: &Volume, tag: Tag) -> Result<Self, DiskError> {
-        let lock = volume.lock(NAME_LOCK)?;
+        let lock = patient_lock(volume)?;
         let names = volume.list()?;
         let committed =
             if names.iter().any(|name| name == NAME) { Some(read_manifest(volume, tag)?) } else { None };
@@ -208,6 +213,19 @@ impl RunDirectory {
             }
         }
         Ok(())
+    }
+}
+
+/// Takes the lock of a volume. One that was just given back may be held a moment longer: by a child that the process is starting, until that runs its own program.
+fn patient_lock(volume: &Volume) -> Result<Box<dyn Lock>, StorageError> {
+    let deadline = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match volume.lock(NAME_LOCK) {
+            Err(error) if error.source.kind() == ErrorKind::WouldBlock && Instant::now() < deadline => {
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            outcome => return outcome,
+        }
     }
 }
 
