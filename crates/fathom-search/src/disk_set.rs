@@ -11,7 +11,7 @@
 //! ```
 //! For depth-first searches: nothing is postponed, so a state that was met long ago may cost a read. The set only grows, and goes away with its files.
 //!
-//! Memory: the bytes it is given, of which a quarter is for merging runs; and as much of the rest of the budget as its filter can use, at 8 bits per record, and then runs, which are looked
+//! Memory: the bytes it is given, of which a quarter is for merging runs; what is asked for at once, twice; and as much of the rest of the budget as its filter can use, at 8 bits per record, and then runs, which are looked
 //! up there as they are on disk. I/O: every
 //! record is written once and rewritten at most log_8(runs) times; a look-up reads a block of each run that may hold the record.
 
@@ -42,10 +42,12 @@ pub struct DiskSet {
     filter: BloomChain,
     runs: Tiers,
     prober: Prober,
-    /// Records that must be looked up, with their places; then in order, each once.
-    open: Vec<(Vec<u64>, u32)>,
+    /// The places of records that must be looked up; the records in order, each once; and whether they were found.
+    open: Vec<u32>,
     sought: Vec<u64>,
     found: Vec<bool>,
+    /// For these.
+    asked: Charge,
     /// Kept free for writing and merging.
     reserve: Charge,
     count: u64,
@@ -53,8 +55,10 @@ pub struct DiskSet {
 
 /// Bits of the filter per record.
 const FILTER_BITS: u32 = 8;
+/// What is held of a record that is looked up beside it: its place, and whether it is there.
+const ASKED_BYTES: usize = 5;
 /// The least memory that it works with, per word of a record.
-const BYTES_MIN: usize = 16 << 10;
+const BYTES_MIN: usize = 1 << 10;
 
 impl DiskSet {
     /// An empty set of records of a shape, with files on a volume, all beginning with `name`.
@@ -83,6 +87,7 @@ impl DiskSet {
             open: Vec::new(),
             sought: Vec::new(),
             found: Vec::new(),
+            asked: budget.charge("asked", 0)?,
             reserve: budget.charge("merging", bytes / 4)?,
             count: 0,
         })
@@ -141,28 +146,37 @@ impl DiskSet {
         format!("{}-{}", self.name, self.files)
     }
 
-    /// Looks the open records up in the runs, and appends the places of those that are there.
-    fn look_up(&mut self, present: &mut Vec<u32>) -> Result<(), SearchError> {
-        let DiskSet { open, sought, found, runs, prober, config, .. } = self;
-        open.sort_unstable();
+    /// Looks those of some records up in the runs whose places are open, and appends the places of those that are there.
+    fn look_up(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+        let DiskSet { open, sought, found, runs, prober, .. } = self;
+        let record = |place: &u32| records.get(*place as usize);
+        open.sort_unstable_by(|left, right| record(left).cmp(record(right)));
         sought.clear();
-        for (at, (record, _)) in open.iter().enumerate() {
-            if at == 0 || open[at - 1].0 != *record {
-                sought.extend_from_slice(record);
-            }
+        for same in open.chunk_by(|left, right| record(left) == record(right)) {
+            sought.extend_from_slice(record(&same[0]));
         }
-        let words = config.width.words();
         found.clear();
-        found.resize(sought.len() / words, false);
+        found.resize(sought.len() / records.words_per_record(), false);
         runs.look_up(prober, sought, found)?;
-        let mut place = 0;
-        for (at, (record, step)) in open.iter().enumerate() {
-            place += usize::from(at > 0 && open[at - 1].0 != *record);
-            if found[place] {
-                present.push(*step);
+        for (same, found) in open.chunk_by(|left, right| record(left) == record(right)).zip(found) {
+            if *found {
+                present.extend_from_slice(same);
             }
         }
         open.clear();
+        Ok(())
+    }
+
+    /// Asks for memory for as many records as may be looked up at once.
+    fn ask(&mut self, records: Records<'_>) -> Result<(), SearchError> {
+        let bytes = records.len() * (records.words_per_record() * 8 + ASKED_BYTES);
+        if bytes > self.asked.bytes() {
+            self.asked.resize(bytes)?;
+            // Exactly: buffers that double would take more.
+            self.open.reserve_exact(records.len());
+            self.sought.reserve_exact(records.words().len());
+            self.found.reserve_exact(records.len());
+        }
         Ok(())
     }
 }
@@ -183,17 +197,18 @@ impl Visited for DiskSet {
     }
 
     fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+        self.ask(records)?;
         let before = present.len();
         for (place, record) in (0..).zip(records.iter()) {
             let hash = hash_key(record);
             if self.young.contains(record, hash) || self.old.contains(record, hash) {
                 present.push(place);
             } else if self.filter.may_contain(hash) {
-                self.open.push((record.to_vec(), place));
+                self.open.push(place);
             }
         }
         if !self.open.is_empty() {
-            self.look_up(present)?;
+            self.look_up(records, present)?;
             present[before..].sort_unstable();
         }
         Ok(())

@@ -41,7 +41,8 @@ pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, Search
     let spill = Spill {
         volume: search.stack.unwrap_or(volume),
         name: "path",
-        bytes: (budget.free() / 4).min(PATH_BYTES_MAX),
+        // A small part: where memory is scarce, most of it is for the steps of one state.
+        bytes: (budget.free() / 16).min(PATH_BYTES_MAX),
     };
     let columns = Columns { actions: true, marks: true, ..Columns::NONE };
     let path = PathStack::spilling(budget, words, spill)?;
