@@ -1,6 +1,7 @@
 //! Bytes on disk within a memory budget: runs, sets, filters, tables, queues; it knows no model.
 
 pub mod budget;
+pub mod chunks;
 pub mod codec;
 pub mod error;
 pub mod filter;

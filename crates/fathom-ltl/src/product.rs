@@ -32,6 +32,9 @@ pub struct Product<S> {
     names: AutomatonNames,
     /// By state of the automaton: whether an accepting run may come back to it for ever.
     recurring: Vec<bool>,
+    /// The same way: whether every run from it is accepting, and whether all its edges carry all marks of the automaton.
+    terminal: Vec<bool>,
+    accepting: Vec<bool>,
     /// By fairness mark: the process.
     fair: Vec<u32>,
 }
@@ -89,7 +92,14 @@ impl<S: TransitionSystem> Product<S> {
         tagged.shape.action_count = tagged.shape.action_count.saturating_add(1);
         tagged.shape.mark_count = mark_count as u32;
         let recurring = strength::recurring(&automaton);
-        Ok(Product { tagged, automaton, names, recurring, fair: fair.to_vec() })
+        let terminal = strength::terminal(&automaton);
+        let all = automaton.all_marks();
+        let accepting = automaton
+            .states
+            .iter()
+            .map(|edges| !edges.is_empty() && edges.iter().all(|edge| edge.marks == all))
+            .collect();
+        Ok(Product { tagged, automaton, names, recurring, terminal, accepting, fair: fair.to_vec() })
     }
 
     /// The system.
@@ -122,6 +132,18 @@ impl<S: TransitionSystem> Product<S> {
     #[inline]
     pub fn recurs(&self, record: &[u64]) -> bool {
         self.recurring[self.tagged.tag_of(record) as usize]
+    }
+
+    /// Whether every run from a state, of those that go on, is accepting for the automaton if it keeps to states of which this is true, which it can.
+    #[inline]
+    pub fn is_terminal(&self, record: &[u64]) -> bool {
+        self.terminal[self.tagged.tag_of(record) as usize]
+    }
+
+    /// Whether all steps from a state carry all marks of the automaton.
+    #[inline]
+    pub fn is_accepting(&self, record: &[u64]) -> bool {
+        self.accepting[self.tagged.tag_of(record) as usize]
     }
 
     /// Pushes the product's steps from a state of the system and one of the automaton.

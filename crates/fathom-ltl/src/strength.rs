@@ -123,6 +123,16 @@ pub fn recurring(automaton: &Automaton) -> Vec<bool> {
     recurring
 }
 
+/// Of each state, whether every word is accepted from it by runs that stay in its component. None is, if that is not known.
+pub fn terminal(automaton: &Automaton) -> Vec<bool> {
+    let mut terminal = vec![false; automaton.states.len()];
+    let components = profile(automaton).map_or(Vec::new(), |profile| profile.components);
+    for component in components.iter().filter(|component| component.strength == Strength::Terminal) {
+        component.states.iter().for_each(|state| terminal[state.index()] = true);
+    }
+    terminal
+}
+
 fn strength(graph: &Graph, components: &Components, component: usize, labels: &mut Labels) -> Strength {
     if !graph.is_accepting(components, component) {
         return Strength::Rejecting;

@@ -142,6 +142,26 @@ impl Progress {
         !self.is_reached(number) && self.note(number, REACHED) == SCANNED
     }
 
+    /// Notes that a number was reached, and is to be scanned again if it was scanned before: true in that case. Nothing changes where it was reached before.
+    #[inline]
+    pub(crate) fn reach_again(&self, number: u64) -> bool {
+        if self.is_reached(number) {
+            return false;
+        }
+        let shift = number % PAIRS * 2;
+        let anew = |word: u64| {
+            (word >> shift & REACHED == 0).then_some((word | REACHED << shift) & !(SCANNED << shift))
+        };
+        let word = &self.0[(number / PAIRS) as usize];
+        word.try_update(Ordering::Relaxed, Ordering::Relaxed, anew)
+            .is_ok_and(|word| word >> shift & SCANNED != 0)
+    }
+
+    #[inline]
+    pub(crate) fn is_scanned(&self, number: u64) -> bool {
+        self.0[(number / PAIRS) as usize].load(Ordering::Relaxed) >> (number % PAIRS * 2) & SCANNED != 0
+    }
+
     #[inline]
     pub(crate) fn is_reached(&self, number: u64) -> bool {
         let word = self.0[(number / PAIRS) as usize].load(Ordering::Relaxed);

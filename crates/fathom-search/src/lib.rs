@@ -21,8 +21,10 @@
 //! | [`closed_set`] | what was reached, in sorted order, and every state a number? |
 //! | [`bits`] | what is known of each of many numbers, in a bit or two? |
 //! | `expander` | where do the steps of a state lead, by number? |
+//! | [`successor_graph`] | where do steps lead, as numbers on a volume? |
 //! | `counters` | how many of something are there, when there are mostly few? |
 //! | `cycle` | which accepting run goes round in what a fix-point has left? |
+//! | [`early`] | what tells, while states are generated, that there is an accepting run? |
 //! | [`lasso`] | what is an infinite run, and is it really one? |
 //! | [`possible`] | body: from which states can a goal still be reached? |
 //! | [`watch`] | what is looked for in every state, and what was found? |
@@ -45,6 +47,7 @@ mod counters;
 mod cycle;
 pub mod depth_first;
 pub mod disk_set;
+pub mod early;
 pub mod engines;
 pub mod error;
 mod expander;
@@ -59,6 +62,7 @@ pub mod rank_audit;
 pub mod ranks;
 pub mod replay;
 pub mod retrace;
+pub mod successor_graph;
 pub mod trace;
 pub mod unfold;
 pub mod watch;

@@ -1,6 +1,6 @@
 //! How far have passes come, when they are taken up again?
 //!
-//! Between two passes a commit names the closed set, the bits of the states that are left, and the runs with the ranks of the others; its cursor has where passes stand and which classes there are
+//! Between two passes a commit names the closed set, the bits of the states that are left, the graph of their steps if there is one, and the runs with the ranks of the others; its cursor has where passes stand and which classes there are
 //! ([`crate::fix_point::Stand`], [`crate::ranks::Classes`]). A commit is made at most as often as the caller wants, so what is done again is one pass, or what was done between two commits.
 //!
 //! Memory: a block of bits. I/O per commit: one bit per state of the set, and the ranks that are in memory.
@@ -16,7 +16,7 @@ use crate::bits::Bits;
 use crate::bytes::{Reader, put_u64};
 use crate::closed_set::ClosedSet;
 use crate::error::SearchError;
-use crate::fix_point::{Keeper, Stand};
+use crate::fix_point::{Begun, GRAPH, Keeper, Stand};
 use crate::ranks::{Classes, GATHERED, RankLog};
 
 /// Commits where passes stand.
@@ -30,8 +30,7 @@ pub(crate) struct PassLog<'a> {
 
 /// What was committed between two passes.
 pub(crate) struct TakenUp {
-    pub(crate) stand: Stand,
-    pub(crate) left: Bits,
+    pub(crate) begun: Begun,
     pub(crate) classes: Classes,
     /// Runs of ranks.
     pub(crate) ranks: Vec<String>,
@@ -72,7 +71,7 @@ impl Keeper for PassLog<'_> {
         self.last.elapsed() >= self.every
     }
 
-    fn keep(&mut self, stand: Stand, left: &Bits) -> Result<(), SearchError> {
+    fn keep(&mut self, stand: Stand, left: &Bits, graph: Option<&str>) -> Result<(), SearchError> {
         let sequence = self.directory.committed().map_or(0, |manifest| manifest.sequence) + 1;
         let (log, place) = self.write(&format!("{LEFT}{sequence}"), left)?;
         let (runs, classes) = self.ranks.keep()?;
@@ -82,7 +81,7 @@ impl Keeper for PassLog<'_> {
         place.into_iter().for_each(|word| put_u64(&mut cursor, word));
         cursor.extend(classes.to_bytes());
         let named = |name: String| Named { name, grows: false, note: Vec::new() };
-        let more = log.file_name().map(str::to_owned).into_iter().chain(runs).map(named);
+        let more = log.file_name().into_iter().chain(graph).map(str::to_owned).chain(runs).map(named);
         let files: Vec<Named> = ClosedSet::files().into_iter().chain(more).collect();
         self.directory.commit(&cursor, &files)?;
         self.last = Instant::now();
@@ -118,7 +117,8 @@ impl TakenUp {
             return Err(SearchError::Boundary);
         }
         let ranks = names().filter(|name| name.starts_with(&format!("{GATHERED}-"))).cloned().collect();
-        Ok(Some(TakenUp { stand, left, classes, ranks }))
+        let begun = Begun { stand, left, graph: manifest.names(GRAPH) };
+        Ok(Some(TakenUp { begun, classes, ranks }))
     }
 }
 

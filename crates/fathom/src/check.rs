@@ -193,6 +193,8 @@ pub fn check(
         usage: Usage::of(resources, &budget, elapsed),
         disk: disk.map(DiskUsage::of),
         cost,
+        passes: None,
+        early: None,
     };
     Ok(Checked { answers, exploration })
 }

@@ -53,6 +53,17 @@ impl StructureFigures {
     }
 }
 
+/// What passes over all states came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PassFigures {
+    /// Rounds of the fix-point, those of earlier processes included; 0 of a depth-first search.
+    pub rounds: u64,
+    /// Bytes of the graph of successor numbers; none if none was written.
+    pub graph: Option<u64>,
+    /// The rounds that were over when they were taken up; none if they began.
+    pub taken_up: Option<u64>,
+}
+
 /// Operations of one class, in this process.
 #[derive(Clone, Debug, Serialize)]
 pub struct IoFigures {

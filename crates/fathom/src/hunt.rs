@@ -85,6 +85,8 @@ pub fn check_bitstate(
         usage,
         disk: None,
         cost: None,
+        passes: None,
+        early: None,
     };
     Ok(Checked { answers, exploration })
 }
@@ -147,6 +149,8 @@ pub fn random_walks(
         usage: Usage::of(resources, &budget, elapsed),
         disk: None,
         cost: None,
+        passes: None,
+        early: None,
     };
     Ok(Checked { answers, exploration })
 }

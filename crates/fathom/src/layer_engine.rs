@@ -16,7 +16,7 @@ use fathom_search::engines::ram::RamTable;
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{self, Plan, StoredLayers};
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{self, Observer, Outcome};
+use fathom_search::layer_loop::{self, LayerPolicy, Observer, Outcome};
 use fathom_search::retrace;
 use fathom_search::trace::{self, Path as RunPath};
 
@@ -263,6 +263,47 @@ fn room_used_up(error: &SearchError) -> Option<Limit> {
 }
 
 impl Kept {
+    /// Visits the states of a layer, in any order; false if they are not kept.
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
+        match self {
+            Kept::Ram(table) => table.visit_layer(layer, visit),
+            Kept::Positions(table) => table.visit_layer(layer, visit),
+            Kept::OnDisk(auto::Kept::Ram(in_ram)) => in_ram.visit_layer(layer, visit),
+            Kept::OnDisk(auto::Kept::Tier(tier)) => tier.visit_layer(layer, visit),
+            Kept::SternDill(policy, _) => policy.visit_layer(layer, visit),
+            Kept::Committed(Some(layers)) => layers.visit_layer(layer, visit),
+            Kept::Committed(None) | Kept::Dropped(_) => Ok(false),
+        }
+    }
+
+    /// In which of so many layers a state is; none if it is in none that is kept. Reads layers from the last one on.
+    pub(crate) fn layer_of(&self, record: &[u64], layers: u64) -> Result<Option<u64>, SearchError> {
+        for layer in (0..layers).rev() {
+            let mut there = false;
+            self.visit_layer(layer, &mut |records| there |= records.iter().any(|state| state == record))?;
+            if there {
+                return Ok(Some(layer));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many states of so many layers something is true of; none if they are not kept. Reads all of them.
+    pub(crate) fn count(
+        &self,
+        layers: u64,
+        is: &(dyn Fn(&[u64]) -> bool + Sync),
+    ) -> Result<Option<u64>, SearchError> {
+        let mut count = 0;
+        for layer in 0..layers {
+            let mut add = |records: Records<'_>| count += records.iter().filter(|record| is(record)).count();
+            if !self.visit_layer(layer, &mut add)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(count as u64))
+    }
+
     /// The least shortest path to a state of a layer, of a search with that outcome.
     pub fn path_to(
         &self,

@@ -60,4 +60,5 @@ mod semi_external;
 pub mod settings;
 pub mod simulate;
 pub mod trace;
+mod while_generating;
 pub mod widths;

@@ -140,6 +140,8 @@ pub fn check(
         },
         disk: outcome.disk.clone().map(|disk| DiskUsage { ranks: outcome.certified, ..DiskUsage::of(disk) }),
         cost: None,
+        passes: outcome.passes.clone(),
+        early: outcome.early,
     };
     let verdict = match (&trace, exact) {
         (Some(_), _) => Verdict::Violated,

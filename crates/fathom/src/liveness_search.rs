@@ -22,7 +22,7 @@ use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{Ending, Observer, Progress};
 
 use crate::assemble::{Model, System};
-use crate::figures::{DiskFigures, IoFigures};
+use crate::figures::{DiskFigures, IoFigures, PassFigures};
 use crate::home::{Home, PARENT};
 use crate::layer_engine::LayerEngine;
 use crate::liveness_property::LivenessProperty;
@@ -31,6 +31,7 @@ use crate::run::{Limit, RunError};
 use crate::scratch::Scratch;
 use crate::semi_external;
 use crate::settings::Resources;
+use crate::while_generating;
 
 /// An engine that looks for accepting runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,6 +82,10 @@ pub struct Searched {
     pub disk: Option<(DiskFigures, Vec<IoFigures>)>,
     /// Whether there are ranks that prove that there is no accepting run.
     pub certified: bool,
+    /// What passes over all states came to, if there were any.
+    pub passes: Option<PassFigures>,
+    /// What told of an accepting run while states were generated, if that is how it was found.
+    pub early: Option<&'static str>,
     /// Over all states, if they were expanded breadth-first.
     pub checksum: Option<Checksum>,
 }
@@ -199,7 +204,7 @@ fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, Run
     // With several marks only the fix-point takes the product as it is; without, what fits is known when all states are.
     let engine =
         if product.shape().mark_count > 1 { LivenessEngine::SemiOwcty } else { LivenessEngine::Auto };
-    semi_external::search(product, &Task { engine, ..*task })
+    while_generating::search(product, &Task { engine, ..*task })
 }
 
 /// Watches a search that is to end soon.
@@ -286,6 +291,8 @@ fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, Ru
         gave_up: None,
         disk: None,
         certified: false,
+        passes: None,
+        early: None,
         checksum: None,
     })
 }

@@ -113,6 +113,8 @@ pub fn check(
         usage: Usage::of(resources, &budget, elapsed),
         disk: None,
         cost: None,
+        passes: None,
+        early: None,
     };
     let search = Some(Box::new(exploration.clone()));
     let property = possibility.property.clone();

@@ -14,7 +14,7 @@ use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
 
 use crate::assemble::{self, Model};
 use crate::coverage::Coverage;
-use crate::figures::{CostFigures, DiskFigures, IoFigures, StructureFigures};
+use crate::figures::{CostFigures, DiskFigures, IoFigures, PassFigures, StructureFigures};
 use crate::home::Home;
 use crate::layer_engine::{LayerEngine, Searched};
 use crate::liveness_property::LivenessProperty;
@@ -46,6 +46,10 @@ pub struct Exploration {
     pub disk: Option<DiskUsage>,
     /// Where the time went, step by step, if the engine tells.
     pub cost: Option<CostFigures>,
+    /// What passes over all states came to, if there were any.
+    pub passes: Option<PassFigures>,
+    /// What told of a violation while states were generated, if that is how it was found: `terminal`, `carried` or `hunt`.
+    pub early: Option<&'static str>,
 }
 
 /// What files of a run are for, and what they took.
@@ -276,6 +280,8 @@ pub fn explore(
         usage: Usage::of(resources, &budget, elapsed),
         disk: disk.map(DiskUsage::of),
         cost,
+        passes: None,
+        early: None,
     })
 }
 

@@ -19,10 +19,13 @@ use fathom_search::engines::semi_owcty::{Outcome as Passed, Search};
 use fathom_search::engines::tier::{Options, Plan};
 use fathom_search::engines::{ddfs, semi_owcty};
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{self, Ending, Outcome, Tuning};
+use fathom_search::lasso::Lasso;
+use fathom_search::layer_loop::{self, Ending, Observer, Outcome, Tuning};
 use fathom_search::ranks;
+use fathom_search::successor_graph::GraphUse;
 use fathom_search::watch::{Condition, Finding};
 
+use crate::figures::PassFigures;
 use crate::home::{Home, PARENT};
 use crate::layer_engine::{self, Kept};
 use crate::liveness_search::{LivenessEngine, Searched, Task};
@@ -46,29 +49,40 @@ pub(crate) fn settings(threads: usize, stop_at_fault: bool, max_depth: Option<u6
 
 /// Generates all states of a system first, then finds out what follows from them.
 pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, RunError> {
-    let Task { budget, watcher, resources, home, .. } = *task;
-    let settings = settings(resources.threads, task.stop_at_fault, resources.max_depth);
-    let generated = task.generation.search(system, budget, &settings, watcher, home)?;
-    let layer_engine::Searched { engine, kept, outcome, gave_up, disk, .. } = generated;
-    let task = &Task { engine: chosen(task, outcome.layers.sum()), ..*task };
-    let mut searched = Searched {
-        engine: task.engine,
-        ending: outcome.ending,
-        states: outcome.layers.sum(),
-        transitions: outcome.transitions,
-        visits: outcome.expanded,
-        edges: outcome.transitions,
-        faults: outcome.faults + outcome.label_faults,
-        layers: outcome.layers.iter().collect(),
-        lasso: None,
-        fault: None,
-        threads: settings.threads,
-        store: engine,
-        gave_up,
-        disk,
-        certified: false,
-        checksum: Some(outcome.checksum),
-    };
+    let generated = generate(system, task.observer, task)?;
+    decide(system, task, generated)
+}
+
+/// Generates all states of a system, unless the observer ends that.
+pub(crate) fn generate(
+    system: &dyn TransitionSystem,
+    observer: &dyn Observer,
+    task: &Task<'_>,
+) -> Result<layer_engine::Searched, RunError> {
+    let settings = settings(task.resources.threads, task.stop_at_fault, task.resources.max_depth);
+    Ok(task.generation.search(system, task.budget, &settings, observer, task.home)?)
+}
+
+/// What was found while states were generated.
+pub(crate) fn found_early(
+    task: &Task<'_>,
+    generated: &layer_engine::Searched,
+    sign: &'static str,
+    lasso: Lasso,
+) -> Searched {
+    let searched = Searched::of(task, generated);
+    Searched { ending: Ending::Found, gave_up: None, early: Some(sign), lasso: Some(lasso), ..searched }
+}
+
+/// Finds out what follows from all states.
+pub(crate) fn decide(
+    system: &dyn TransitionSystem,
+    task: &Task<'_>,
+    generated: layer_engine::Searched,
+) -> Result<Searched, RunError> {
+    let task = &Task { engine: chosen(task, &generated)?, ..*task };
+    let mut searched = Searched::of(task, &generated);
+    let layer_engine::Searched { kept, outcome, gave_up, .. } = generated;
     if let Some(Some(finding)) = outcome.findings.0.first() {
         searched.fault = Some(found(system, &kept, task, &outcome, finding)?);
     }
@@ -76,9 +90,11 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         return Ok(searched);
     }
     let boundary = outcome.boundary.clone();
+    // In order, they take about as much again.
+    let used = searched.disk.as_ref().map_or(0, |(disk, _)| disk.layers + 2 * disk.closed_set);
     drop(outcome);
     let passed = match kept {
-        Kept::OnDisk(auto::Kept::Tier(tier)) => passes(system, task, &tier.into_finished()?),
+        Kept::OnDisk(auto::Kept::Tier(tier)) => passes(system, task, &tier.into_finished()?, used),
         Kept::OnDisk(auto::Kept::Ram(in_ram)) => {
             over_layers(system, task, in_ram, searched.layers.len() as u64, &boundary)
         }
@@ -91,17 +107,21 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
     Ok(searched)
 }
 
-/// The engine for so many states: the fix-point, unless its bits do not fit in memory and those of a depth-first search do. What a run that lasts leaves is to be proven.
-fn chosen(task: &Task<'_>, states: u64) -> LivenessEngine {
-    let lasts = task.home.is_some_and(|home| home.settings().lasts());
-    let fits = |bits: u64| states.saturating_mul(bits) / 8 <= task.budget.limit() as u64 / 4 * 3;
-    match task.engine {
-        LivenessEngine::Auto if lasts || fits(FIX_POINT_BITS) || !fits(DEPTH_FIRST_BITS) => {
-            LivenessEngine::SemiOwcty
-        }
-        LivenessEngine::Auto => LivenessEngine::Ddfs,
-        engine => engine,
+/// The engine for these states: the fix-point, unless its bits do not fit in memory and those of a depth-first search do. What a run that lasts leaves is to be proven.
+fn chosen(task: &Task<'_>, generated: &layer_engine::Searched) -> Result<LivenessEngine, RunError> {
+    if task.engine != LivenessEngine::Auto {
+        return Ok(task.engine);
     }
+    let lasts = task.home.is_some_and(|home| home.settings().lasts());
+    let fits = |states: u64, bits: u64| states.saturating_mul(bits) / 8 <= task.budget.limit() as u64 / 4 * 3;
+    let layers = &generated.outcome.layers;
+    if lasts || fits(layers.sum(), FIX_POINT_BITS) {
+        return Ok(LivenessEngine::SemiOwcty);
+    }
+    // Only states that may recur are numbered; to count them takes a look at all.
+    let recurring = generated.kept.count(layers.len() as u64, task.recurs)?.unwrap_or(layers.sum());
+    let by_passes = fits(recurring, FIX_POINT_BITS) || !fits(recurring, DEPTH_FIRST_BITS);
+    Ok(if by_passes { LivenessEngine::SemiOwcty } else { LivenessEngine::Ddfs })
 }
 
 /// Bits per state of the fix-point, and of a depth-first search over a perfect hash.
@@ -117,7 +137,7 @@ fn over_layers(
     boundary: &[u8],
 ) -> Result<Passed, RunError> {
     in_ram.forget_table()?;
-    let passed = passes(system, task, &KeptLayers::new(&*in_ram, layers, system.shape())?);
+    let passed = passes(system, task, &KeptLayers::new(&*in_ram, layers, system.shape())?, 0);
     if !matches!(passed, Err(RunError::Search(SearchError::Budget(_)))) {
         return passed;
     }
@@ -135,14 +155,19 @@ fn over_layers(
     let disk = Disk { volume: &|| Ok(volume.clone()), lasts: false, options };
     let kept = auto::Kept::Ram(in_ram);
     let finished = auto::finished(kept, boundary, system.shape(), task.budget, &disk)?;
-    passes(system, task, &finished)
+    passes(system, task, &finished, 0)
 }
 
 /// What goes away is not committed on the way.
 const NEVER: std::time::Duration = std::time::Duration::from_secs(u32::MAX as u64);
 
-/// Looks for an accepting run among all states.
-fn passes(system: &dyn TransitionSystem, task: &Task<'_>, reached: &dyn Reached) -> Result<Passed, RunError> {
+/// Looks for an accepting run among all states, whose files take `used` bytes.
+fn passes(
+    system: &dyn TransitionSystem,
+    task: &Task<'_>,
+    reached: &dyn Reached,
+    used: u64,
+) -> Result<Passed, RunError> {
     let Task { budget, watcher, resources, .. } = *task;
     let scratch;
     let lasting = task.home.filter(|home| home.settings().lasts());
@@ -166,6 +191,11 @@ fn passes(system: &dyn TransitionSystem, task: &Task<'_>, reached: &dyn Reached)
         stack,
         budget,
         observer: watcher,
+        graph: GraphUse::WhenItPays,
+        room: task
+            .home
+            .and_then(|home| home.settings().limit)
+            .map_or(u64::MAX, |limit| limit.saturating_sub(used)),
         commit_every: task.home.map_or(NEVER, |home| home.settings().commit_every),
     };
     let Some(home) = lasting else {
@@ -208,6 +238,31 @@ fn found(
 }
 
 impl Searched {
+    /// What a generation found out.
+    fn of(task: &Task<'_>, generated: &layer_engine::Searched) -> Searched {
+        let layer_engine::Searched { engine, outcome, gave_up, disk, .. } = generated;
+        Searched {
+            engine: task.engine,
+            ending: outcome.ending,
+            states: outcome.layers.sum(),
+            transitions: outcome.transitions,
+            visits: outcome.expanded,
+            edges: outcome.transitions,
+            faults: outcome.faults + outcome.label_faults,
+            layers: outcome.layers.iter().collect(),
+            lasso: None,
+            fault: None,
+            threads: task.resources.threads,
+            store: engine,
+            gave_up: *gave_up,
+            disk: disk.clone(),
+            certified: false,
+            passes: None,
+            early: None,
+            checksum: Some(outcome.checksum),
+        }
+    }
+
     /// Adds what passes found out.
     fn take(&mut self, passed: Passed) {
         self.ending = match (&passed.lasso, passed.stopped) {
@@ -218,6 +273,11 @@ impl Searched {
         self.visits += passed.visits;
         self.edges += passed.edges;
         self.certified = passed.classes.is_some();
+        self.passes = Some(PassFigures {
+            rounds: passed.rounds,
+            graph: passed.graph_bytes,
+            taken_up: passed.taken_up.map(|stand| stand.rounds),
+        });
         self.lasso = passed.lasso;
     }
 }

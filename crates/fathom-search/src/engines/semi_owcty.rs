@@ -15,15 +15,17 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
+use crate::bits::Bits;
 use crate::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
 use crate::cycle;
 use crate::error::SearchError;
 use crate::expander::Expander;
-use crate::fix_point::{self, Keeper, Stand, Witness};
+use crate::fix_point::{self, Stand, Witness};
 use crate::lasso::Lasso;
 use crate::layer_loop::Observer;
 use crate::pass_log::{PassLog, TakenUp};
 use crate::ranks::RankLog;
+use crate::successor_graph::GraphUse;
 use crate::trace::path_through;
 
 /// What is searched, and with what.
@@ -47,6 +49,10 @@ pub struct Search<'a> {
     pub observer: &'a dyn Observer,
     /// How long to wait between commits of passes that are to last, at least.
     pub commit_every: Duration,
+    /// Whether steps become a graph of numbers on the volume.
+    pub graph: GraphUse,
+    /// Bytes that this may take.
+    pub room: u64,
 }
 
 /// What a search found out.
@@ -70,6 +76,8 @@ pub struct Outcome {
     pub stored_bytes: u64,
     /// Classes of states, if there are ranks.
     pub classes: Option<u64>,
+    /// Bytes of the graph of numbers, if one was written.
+    pub graph_bytes: Option<u64>,
     /// Where passes stood when they were taken up, if they were.
     pub taken_up: Option<Stand>,
 }
@@ -93,42 +101,24 @@ pub fn run_certified(
     proven(search, reached, Some((directory, tag)))
 }
 
+/// Where ranks go.
+type Certificate<'c> = (&'c mut RunDirectory, Tag);
+
 fn proven(
     search: &Search<'_>,
     reached: &dyn Reached,
-    mut certificate: Option<(&mut RunDirectory, Tag)>,
+    mut certificate: Option<Certificate<'_>>,
 ) -> Result<Outcome, SearchError> {
-    let Search { system, weak, threads, volume, budget, observer, .. } = *search;
+    let Search { system, weak, volume, budget, .. } = *search;
     // Ranks of an automaton that is not weak are of all states.
     let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { search.recurs };
     let set = match &mut certificate {
         Some((directory, _)) => ClosedSet::committed(reached, recurs, system.shape(), directory, budget)?,
         None => ClosedSet::new(reached, recurs, system.shape(), volume, budget)?,
     };
-    let taken_up = match &certificate {
-        Some((directory, _)) => TakenUp::of(directory, set.len(), budget)?,
-        None => None,
-    };
-    let stood = taken_up.as_ref().map(|taken_up| taken_up.stand);
-    let mut log = match &certificate {
-        Some((directory, tag)) => Some(RankLog::new(directory, *tag, system.shape(), weak, budget)?),
-        None => None,
-    };
-    let mut begin = None;
-    if let Some(TakenUp { stand, left, classes, ranks }) = taken_up {
-        log = log.map(|log| log.taken_up(classes, ranks));
-        begin = Some((stand, left));
-    } else if let Some(log) = log.as_ref().filter(|_| weak) {
-        rank_others(reached, recurs, log)?;
-    }
-    let task = fix_point::Task { system, set: &set, weak, threads, volume, budget, observer };
-    let witness = log.as_ref().map(|log| log as &dyn Witness);
-    let passes = match (&mut certificate, &log) {
-        (Some((directory, _)), Some(log)) => {
-            let mut keeper = PassLog::new(directory, log, search.commit_every, budget);
-            fix_point::run(task, begin, witness, Some(&mut keeper as &mut dyn Keeper))?
-        }
-        _ => fix_point::run(task, None, None, None)?,
+    let (passes, log, taken_up) = match &mut certificate {
+        Some(certificate) => ranked_passes(search, reached, &set, recurs, certificate)?,
+        None => (fix_point::run(task(search, &set), None, None, None)?, None, None),
     };
     let mut outcome = Outcome {
         stopped: passes.left.is_none(),
@@ -137,33 +127,78 @@ fn proven(
         edges: passes.edges,
         number_bytes: set.number_bytes() as u64,
         stored_bytes: set.stored_bytes(),
-        taken_up: stood,
+        graph_bytes: passes.graph_bytes,
+        taken_up,
         ..Outcome::default()
     };
-    let Some(mut left) = passes.left else { return Ok(outcome) };
+    let Some(left) = passes.left else { return Ok(outcome) };
     outcome.left = left.count();
-    if let (Some((directory, _)), Some(log), 0) = (&mut certificate, log, outcome.left) {
-        drop((left, set));
-        outcome.classes = Some(log.finish(directory)?.count());
-        return Ok(outcome);
-    }
-    if outcome.left > 0 {
-        let mut expander = Expander::new(system, &set, weak, 1, budget)?;
-        // On a cycle of marked steps every mark is met.
-        let mark_count = if weak { 0 } else { system.shape().mark_count };
-        let marks = if mark_count >= 64 { u64::MAX } else { (1 << mark_count) - 1 };
-        let cycle = cycle::find(&mut expander, &mut left, marks, volume, budget)?;
-        outcome.visits += expander.visits;
-        outcome.edges += expander.edges;
-        drop((expander, left));
-        drop(set);
-        outcome.lasso = Some(with_stem(system, reached, budget, cycle)?);
-        if let Some((directory, _)) = &mut certificate {
-            // There is nothing to prove, and nothing to go on with.
-            directory.commit(&[], &[])?;
+    match (&mut certificate, log) {
+        (Some((directory, _)), Some(log)) if outcome.left == 0 => {
+            drop((left, set));
+            outcome.classes = Some(log.finish(directory)?.count());
+        }
+        _ if outcome.left == 0 => {}
+        (certificate, log) => {
+            drop(log);
+            outcome.lasso = Some(lasso(search, reached, set, left, &mut outcome)?);
+            if let Some((directory, _)) = certificate {
+                // There is nothing to prove, and nothing to go on with.
+                directory.commit(&[], &[])?;
+            }
         }
     }
     Ok(outcome)
+}
+
+fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> fix_point::Task<'a> {
+    let Search { system, weak, threads, graph, room, volume, budget, observer, .. } = *search;
+    fix_point::Task { system, set, weak, threads, graph, room, volume, budget, observer }
+}
+
+/// Passes that tell ranks, from where earlier ones stood; the ranks, and where that was.
+fn ranked_passes(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    set: &ClosedSet<'_>,
+    recurs: Recurs<'_>,
+    (directory, tag): &mut Certificate<'_>,
+) -> Result<(fix_point::Outcome, Option<RankLog>, Option<Stand>), SearchError> {
+    let Search { system, weak, budget, commit_every, .. } = *search;
+    let taken_up = TakenUp::of(directory, set.len(), budget)?;
+    let mut log = RankLog::new(directory, *tag, system.shape(), weak, budget)?;
+    let mut begun = None;
+    if let Some(TakenUp { begun: there, classes, ranks }) = taken_up {
+        log = log.taken_up(classes, ranks);
+        begun = Some(there);
+    } else if weak {
+        rank_others(reached, recurs, &log)?;
+    }
+    let stood = begun.as_ref().map(|begun| begun.stand);
+    let mut keeper = PassLog::new(directory, &log, commit_every, budget);
+    let passes = fix_point::run(task(search, set), begun, Some(&log), Some(&mut keeper))?;
+    Ok((passes, Some(log), stood))
+}
+
+/// A run that goes round in what is left.
+fn lasso(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    set: ClosedSet<'_>,
+    mut left: Bits,
+    outcome: &mut Outcome,
+) -> Result<Lasso, SearchError> {
+    let Search { system, weak, volume, budget, .. } = *search;
+    let mut expander = Expander::new(system, &set, weak, 1, budget)?;
+    // On a cycle of marked steps every mark is met.
+    let mark_count = if weak { 0 } else { system.shape().mark_count };
+    let marks = if mark_count >= 64 { u64::MAX } else { (1 << mark_count) - 1 };
+    let cycle = cycle::find(&mut expander, &mut left, marks, volume, budget)?;
+    outcome.visits += expander.visits;
+    outcome.edges += expander.edges;
+    drop((expander, left));
+    drop(set);
+    with_stem(system, reached, budget, cycle)
 }
 
 /// States that do not recur are of the first class. Nothing is asked of their ranks.

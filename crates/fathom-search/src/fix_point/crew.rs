@@ -56,31 +56,43 @@ pub(super) fn work<'a>(
     act: Act<'_, 'a>,
 ) -> Result<bool, SearchError> {
     let threads = if records < SHARED_MIN { 1 } else { expanders.len() };
+    in_turns(task, &mut expanders[..threads], round, &|expander| {
+        let mut batch = expander.take_batch();
+        batch.clear();
+        next(&mut batch)?;
+        let some = !batch.is_empty();
+        if some {
+            act(expander, batch.view())?;
+        }
+        expander.return_batch(batch);
+        Ok(some)
+    })
+}
+
+/// Each thread takes turns until one comes to nothing; false if the observer stopped it.
+pub(super) fn in_turns<'a>(
+    task: Task<'a>,
+    expanders: &mut [Expander<'a>],
+    round: u64,
+    turn: &(dyn Fn(&mut Expander<'a>) -> Result<bool, SearchError> + Sync),
+) -> Result<bool, SearchError> {
     let stopped = AtomicBool::new(false);
     let failure = Mutex::new(None);
     let share = |expander: &mut Expander<'a>| {
-        let mut turn = || -> Result<(), SearchError> {
-            let mut batch = expander.take_batch();
-            while !stopped.load(Ordering::Relaxed) {
-                batch.clear();
-                next(&mut batch)?;
-                if batch.is_empty() {
-                    break;
-                }
-                act(expander, batch.view())?;
+        let mut turns = || -> Result<(), SearchError> {
+            while !stopped.load(Ordering::Relaxed) && turn(expander)? {
                 if told(task, expander, round) {
                     stopped.store(true, Ordering::Relaxed);
                 }
             }
-            expander.return_batch(batch);
             Ok(())
         };
-        if let Err(error) = turn() {
+        if let Err(error) = turns() {
             stopped.store(true, Ordering::Relaxed);
             failure.lock().expect("no thread panics while it reports").get_or_insert(error);
         }
     };
-    let mut all = expanders[..threads].iter_mut();
+    let mut all = expanders.iter_mut();
     let own = all.next();
     std::thread::scope(|scope| {
         for expander in all {

@@ -21,26 +21,29 @@
 //! Between two passes, and between two steps of trimming, the states that are left are all there is to know: a [`Keeper`] makes them last, and passes that are taken up again go on from there. While
 //! it is trimmed a state is left until it is expanded, so that those that wait in the queue are found again: they have no predecessor.
 //!
+//! Passes over all steps are many where there are several marks or rounds: then the steps of what is left are written down once as numbers ([`crate::successor_graph`]), and read from then on.
+//!
 //! Memory: by [`ClosedSet`]; beside its numbers three bits and a counter per state. What is to be expanded waits in a queue on the volume. I/O: per round and mark a scan of the
 //! set and each state at most once through the queue, and the same for trimming. Results are functions of sets, so they do not depend on the number of threads.
 
+mod by_number;
 mod crew;
-
-use std::sync::Mutex;
+mod reached;
+mod trimming;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::log::Queue;
 use fathom_disk::storage::Volume;
-use fathom_model::record::{RecordBuffer, Records};
+use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
-use crate::bits::{Bits, Progress as Scanned};
+use crate::bits::Bits;
 use crate::closed_set::ClosedSet;
 use crate::counters::Counters;
 use crate::error::SearchError;
 use crate::expander::Expander;
 use crate::layer_loop::Observer;
-use crew::{batch_records, drain, next_of, pop, work};
+use crate::successor_graph::{GraphUse, SuccessorGraph};
 
 /// What a fix-point came to.
 #[derive(Debug)]
@@ -53,6 +56,8 @@ pub struct Outcome {
     pub visits: u64,
     /// Steps made.
     pub edges: u64,
+    /// Bytes of the graph of numbers, if one was written.
+    pub graph_bytes: Option<u64>,
 }
 
 /// What is asked.
@@ -66,7 +71,11 @@ pub struct Task<'a> {
     pub weak: bool,
     /// How many threads expand.
     pub threads: usize,
-    /// Where queues go.
+    /// Whether steps become a graph of numbers.
+    pub graph: GraphUse,
+    /// The most bytes that this may take.
+    pub room: u64,
+    /// Where queues go, and the graph.
     pub volume: &'a Volume,
     /// All memory that is taken.
     pub budget: &'a Budget,
@@ -94,22 +103,35 @@ pub struct Stand {
     pub before: u64,
 }
 
+/// What passes that are taken up again go on with.
+#[derive(Debug)]
+pub struct Begun {
+    /// Where they stand.
+    pub stand: Stand,
+    /// The states that are left.
+    pub left: Bits,
+    /// Whether the volume has a graph of their steps.
+    pub graph: bool,
+}
+
 /// Who makes it last what passes have come to.
 pub trait Keeper {
     /// Whether it is time to.
     fn is_due(&self) -> bool;
 
-    /// Passes stand so, and these states are left. What a witness was told before belongs to it.
-    fn keep(&mut self, stand: Stand, left: &Bits) -> Result<(), SearchError>;
+    /// Passes stand so, and these states are left; of their steps there is a file, perhaps. What a witness was told before belongs to it.
+    fn keep(&mut self, stand: Stand, left: &Bits, graph: Option<&str>) -> Result<(), SearchError>;
 }
 
+/// The name of the graph of numbers.
+pub(crate) const GRAPH: &str = "graph";
 /// Bytes of a block of the queue.
 const BLOCK_BYTES: usize = 1 << 16;
 
 /// Takes away what no accepting run repeats, from the beginning or from where earlier passes stood.
 pub fn run(
     task: Task<'_>,
-    taken_up: Option<(Stand, Bits)>,
+    begun: Option<Begun>,
     witness: Option<&dyn Witness>,
     keeper: Option<&mut dyn Keeper>,
 ) -> Result<Outcome, SearchError> {
@@ -117,19 +139,29 @@ pub fn run(
     let expanders = (0..threads)
         .map(|_| Expander::new(task.system, task.set, task.weak, threads, task.budget))
         .collect::<Result<_, _>>()?;
-    let (stand, left) = match taken_up {
-        Some(taken_up) => taken_up,
+    let states = task.set.len();
+    let Begun { stand, left, graph } = match begun {
+        Some(begun) => begun,
         None => {
-            let stand = Stand { before: task.set.len(), ..Stand::default() };
-            (stand, Bits::new(task.budget, task.set.len(), true)?)
+            let stand = Stand { before: states, ..Stand::default() };
+            Begun { stand, left: Bits::new(task.budget, states, true)?, graph: false }
         }
     };
-    let mut passes = Passes { task, witness, keeper, expanders, left, stand, files: 0 };
+    let graph = if graph { by_number::opened(task)? } else { None };
+    let keeps = keeper.is_some();
+    let mut passes =
+        Passes { task, witness, keeper, expanders, left, stand, graph, no_graph: false, files: 0 };
     let finished = passes.rounds()?;
-    let Passes { expanders, left, stand, .. } = passes;
+    let Passes { expanders, left, stand, graph, .. } = passes;
+    let graph_bytes = graph.as_ref().map(SuccessorGraph::bytes);
+    drop(graph);
+    if graph_bytes.is_some() && !keeps {
+        // Where something lasts, it goes with the commit that no longer names it.
+        task.volume.remove(GRAPH).map_err(fathom_disk::error::DiskError::from)?;
+    }
     let sum = |each: fn(&Expander<'_>) -> u64| expanders.iter().map(each).sum();
     let (visits, edges) = (sum(|expander| expander.visits), sum(|expander| expander.edges));
-    Ok(Outcome { left: finished.then_some(left), rounds: stand.rounds, visits, edges })
+    Ok(Outcome { left: finished.then_some(left), rounds: stand.rounds, visits, edges, graph_bytes })
 }
 
 struct Passes<'a, 'k> {
@@ -140,10 +172,14 @@ struct Passes<'a, 'k> {
     expanders: Vec<Expander<'a>>,
     left: Bits,
     stand: Stand,
+    /// The steps of the states that are left, as numbers.
+    graph: Option<SuccessorGraph>,
+    /// Whether there was no room for it.
+    no_graph: bool,
     files: u64,
 }
 
-impl<'a> Passes<'a, '_> {
+impl Passes<'_, '_> {
     /// Rounds until nothing changes; false if the observer stopped them.
     fn rounds(&mut self) -> Result<bool, SearchError> {
         let marks = if self.task.weak { 0 } else { self.task.system.shape().mark_count };
@@ -153,7 +189,7 @@ impl<'a> Passes<'a, '_> {
                 if self.stand.marks + 1 == marks {
                     counters = Some(Counters::new(self.task.budget, self.task.set.len())?);
                 }
-                if !self.keep_reached(self.stand.marks, counters.as_ref())? {
+                if !self.write_graph_if_it_pays(marks)? || !self.keep(self.stand.marks, counters.as_ref())? {
                     return Ok(false);
                 }
                 self.stand.marks += 1;
@@ -171,150 +207,26 @@ impl<'a> Passes<'a, '_> {
         }
     }
 
+    /// Keeps what steps with a mark lead to, and counts the steps that lead to each state that is kept; false if the observer stopped it.
+    fn keep(&mut self, mark: u32, counters: Option<&Counters>) -> Result<bool, SearchError> {
+        let Some(graph) = self.graph.take() else { return self.keep_reached(mark, counters) };
+        let buffers = self.task.budget.charge("chunks being read", graph.longest() * self.expanders.len());
+        let finished = match buffers {
+            Ok(buffers) => self.keep_reached_by_number(&graph, buffers, mark, counters),
+            Err(_) => self.keep_reached(mark, counters),
+        };
+        self.graph = Some(graph);
+        finished
+    }
+
     /// Makes it last how passes stand, if it is time to.
     fn make_last(&mut self) -> Result<(), SearchError> {
         match self.keeper.as_deref_mut().filter(|keeper| keeper.is_due()) {
-            Some(keeper) => keeper.keep(self.stand, &self.left),
+            Some(keeper) => {
+                keeper.keep(self.stand, &self.left, self.graph.as_ref().map(SuccessorGraph::name))
+            }
             None => Ok(()),
         }
-    }
-
-    /// Keeps what steps with a mark lead to, and counts the steps that lead to each state that is kept; false if the observer stopped it.
-    ///
-    /// Every state is scanned once. One that is known to be reached by then is followed at once; one that turns out to be reached later waits in the queue.
-    fn keep_reached(&mut self, mark: u32, counters: Option<&Counters>) -> Result<bool, SearchError> {
-        let set = self.task.set;
-        let scanned = Scanned::new(self.task.budget, set.len())?;
-        let queue = Mutex::new(self.queue()?);
-        let finished = {
-            let Passes { expanders, left, task, stand, .. } = self;
-            let left = &*left;
-            // Follows all steps of a state that is reached.
-            let follow = |expander: &mut Expander<'a>, records: Records<'_>, all: &dyn Fn(usize) -> bool| {
-                expander.each_then_send(records, &queue, &mut |source, taken| {
-                    let reached = all(source);
-                    let counts = left.get(taken.number)
-                        && (reached || taken.steps.marks(taken.step).0 >> mark & 1 == 1);
-                    if counts
-                        && reached
-                        && let Some(counters) = counters
-                    {
-                        counters.increase(taken.number)?;
-                    }
-                    Ok(counts && scanned.reach(taken.number))
-                })
-            };
-            let stream = Mutex::new(set.stream()?);
-            let scan = |expander: &mut Expander<'a>, records: Records<'_>| {
-                let (sources, numbers) = expander.left_of(records, left);
-                let reached: Vec<bool> = numbers.iter().map(|number| scanned.scan(*number)).collect();
-                let outcome = follow(expander, sources.view(), &|source| reached[source]);
-                expander.give_back(sources, numbers);
-                outcome
-            };
-            work(*task, expanders, stand.rounds, set.len(), &|batch| next_of(&stream, batch), &scan)? && {
-                drop(stream);
-                drain(*task, expanders, stand.rounds, &queue, &|expander, records| {
-                    follow(expander, records, &|_| true)
-                })?
-            }
-        };
-        queue.into_inner().expect("no thread panics while it holds the queue").remove()?;
-        if !finished {
-            return Ok(false);
-        }
-        if let Some(witness) = self.witness {
-            witness.class(Some(mark))?;
-            self.tell(witness, &|number| !scanned.is_reached(number))?;
-        }
-        self.left.keep_reached(&scanned);
-        Ok(true)
-    }
-
-    /// Takes away states without a predecessor, and those that have none then, step by step; false if the observer stopped it.
-    fn trim(&mut self, counters: Option<Counters>) -> Result<bool, SearchError> {
-        let set = self.task.set;
-        let counters = match counters {
-            Some(counters) => counters,
-            None => {
-                let counters = Counters::new(self.task.budget, set.len())?;
-                if !self.count(&counters)? {
-                    return Ok(false);
-                }
-                counters
-            }
-        };
-        let queue = Mutex::new(self.queue()?);
-        self.without_predecessor(&counters, &queue)?;
-        let mut finished = true;
-        while finished {
-            let level = queue.lock().expect("no thread panics while it holds the queue").len();
-            if level == 0 {
-                break;
-            }
-            if let Some(witness) = self.witness {
-                witness.class(None)?;
-            }
-            let witness = self.witness;
-            let Passes { expanders, left, task, stand, .. } = self;
-            let left = &*left;
-            let remaining = Mutex::new(level);
-            let most = batch_records(*task);
-            let next = |batch: &mut RecordBuffer| pop(&queue, &remaining, most, batch);
-            finished = work(*task, expanders, stand.rounds, level, &next, &|expander, records| {
-                if let Some(witness) = witness {
-                    witness.take(records)?;
-                }
-                expander.clear_in(left, records);
-                expander.each_then_send(records, &queue, &mut |_, taken| {
-                    Ok(left.get(taken.number) && counters.decrease(taken.number))
-                })
-            })?;
-            if finished {
-                self.make_last()?;
-            }
-        }
-        queue.into_inner().expect("no thread panics while it holds the queue").remove()?;
-        Ok(finished)
-    }
-
-    /// Counts the steps that lead to each state that is left; false if the observer stopped it.
-    fn count(&mut self, counters: &Counters) -> Result<bool, SearchError> {
-        let Passes { expanders, left, task, stand, .. } = self;
-        let (left, set) = (&*left, task.set);
-        let stream = Mutex::new(set.stream()?);
-        work(
-            *task,
-            expanders,
-            stand.rounds,
-            set.len(),
-            &|batch| next_of(&stream, batch),
-            &|expander, records| {
-                let (sources, numbers) = expander.left_of(records, left);
-                let outcome = expander.each(sources.view(), &mut |_, taken| {
-                    if left.get(taken.number) { counters.increase(taken.number) } else { Ok(()) }
-                });
-                expander.give_back(sources, numbers);
-                outcome
-            },
-        )
-    }
-
-    /// Puts the states that no step leads to into a queue.
-    fn without_predecessor(&mut self, counters: &Counters, queue: &Mutex<Queue>) -> Result<(), SearchError> {
-        let (set, left) = (self.task.set, &self.left);
-        let mut queue = queue.lock().expect("no thread panics while it holds the queue");
-        let mut numbers = Vec::new();
-        set.scan(&mut |records| {
-            numbers.clear();
-            set.numbers(records, &mut numbers);
-            for (record, number) in records.iter().zip(&numbers) {
-                if left.get(*number) && counters.is_zero(*number) {
-                    queue.push(record)?;
-                }
-            }
-            Ok(true)
-        })
     }
 
     /// Tells a witness the states that are left so far and that `gone` is true of.

@@ -9,7 +9,7 @@ use serde_json::ser::Formatter;
 use crate::assemble::Model;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
-use crate::figures::{CostFigures, DiskFigures, IoFigures, StructureFigures};
+use crate::figures::{CostFigures, DiskFigures, IoFigures, PassFigures, StructureFigures};
 use crate::run::{AutomatonFigures, Exploration, Limit, Usage};
 use crate::trace::Trace;
 
@@ -83,6 +83,12 @@ pub struct Report {
     /// Nanoseconds per step, by phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostFigures>,
+    /// Passes over all states, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<PassFigures>,
+    /// What told of a violation while states were generated, if that is how it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early: Option<&'static str>,
     /// The directory that the run stays in, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -253,6 +259,8 @@ impl Report {
             disk: exploration.disk.as_ref().map(|disk| disk.figures.clone()),
             io: exploration.disk.as_ref().map(|disk| disk.io.clone()),
             cost: exploration.cost,
+            passes: exploration.passes.clone(),
+            early: exploration.early,
             run: exploration.disk.as_ref().and_then(|disk| Some(disk.folder.as_ref()?.display().to_string())),
             resume: exploration.disk.as_ref().and_then(|disk| disk.resume.clone()),
             threads: exploration.usage.threads,

@@ -11,6 +11,7 @@ use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_ltl::product::Product;
 use fathom_search::engines::semi_owcty::{self, Outcome, Search};
 use fathom_search::error::SearchError;
+use fathom_search::successor_graph::GraphUse;
 use oracle::graph::Graph;
 use oracle::random::Random;
 
@@ -18,16 +19,17 @@ use crate::engines::{finished, product, search};
 use crate::ranks::{TAG, audited_product, holding};
 use crate::suite::{automata, drawn};
 
-/// What is searched: a product, and whether its automaton is weak.
+/// What is searched: a product, whether its automaton is weak, and whether its steps are written as numbers.
 #[derive(Clone, Copy)]
 struct Question<'a> {
     product: &'a Product<&'a Graph>,
     weak: bool,
+    graph: bool,
 }
 
 /// Begins, or goes on with what is committed: every other time with more memory, or another thread.
 fn attempt(question: Question<'_>, storage: &FaultyStorage, times: u64) -> Result<Outcome, SearchError> {
-    let Question { product, weak } = question;
+    let Question { product, weak, .. } = question;
     let budget = Budget::new((1 << 20) << (times % 2));
     let threads = 1 + times as usize / 2 % 2;
     let reached = finished(product, &budget, threads);
@@ -35,7 +37,9 @@ fn attempt(question: Question<'_>, storage: &FaultyStorage, times: u64) -> Resul
     let mut directory = RunDirectory::open(&volume, TAG)?;
     let recurs = |record: &[u64]| product.recurs(record);
     let commit_every = Duration::ZERO;
-    let search = Search { weak, recurs: &recurs, threads, commit_every, ..search(product, &volume, &budget) };
+    let graph = if question.graph { GraphUse::Always } else { GraphUse::Never };
+    let search =
+        Search { weak, recurs: &recurs, threads, commit_every, graph, ..search(product, &volume, &budget) };
     semi_owcty::run_certified(&search, &reached, &mut directory, TAG)
 }
 
@@ -66,7 +70,7 @@ fn passes_that_lose_power_are_taken_up_and_prove_the_same() {
         let weak = seed % 2 == 0;
         let Some((graph, automaton, profile)) = holding(seed, weak) else { continue };
         let product = product(&graph, &automaton, &[]);
-        let question = Question { product: &product, weak };
+        let question = Question { product: &product, weak, graph: seed % 4 == 1 };
         let quiet = FaultyStorage::new(64, seed);
         assert!(attempt(question, &quiet, 0).expect("nothing fails").lasso.is_none());
         for first in (seed % every..quiet.operations() + 1).step_by(every as usize) {
@@ -89,7 +93,7 @@ fn passes_that_lose_power_find_the_same_violation() {
         let (graph, formula) = drawn(&mut Random::new(seed ^ 0x90e7), 20);
         let [_, automaton] = automata(&formula, &graph);
         let product = product(&graph, &automaton, &[]);
-        let question = Question { product: &product, weak: false };
+        let question = Question { product: &product, weak: false, graph: seed % 2 == 1 };
         let quiet = FaultyStorage::new(64, seed);
         let Some(lasso) = attempt(question, &quiet, 0).expect("nothing fails").lasso else { continue };
         for first in (seed % 11..quiet.operations() + 1).step_by(11) {
