@@ -178,7 +178,7 @@ impl Audit<'_> {
 
     /// What the run said at its end.
     fn said(&self, manifest: &Manifest) -> Result<Outcome, AuditError> {
-        let boundary = boundary_of(manifest).ok_or(SearchError::Boundary)?;
+        let boundary = boundary_of(manifest)?;
         let said = layer_loop::at_boundary(self.system, self.budget, self.settings, Some(&boundary))?;
         match said.ending {
             Ending::Complete if said.findings.any() => Err(AuditError::Violated),
@@ -386,6 +386,10 @@ impl From<SearchError> for AuditError {
             SearchError::Boundary => AuditError::Damaged(DiskError::Mismatch {
                 file: "manifest".to_owned(),
                 what: "what it says of the end of the run makes no sense".to_owned(),
+            }),
+            SearchError::Version { .. } => AuditError::Damaged(DiskError::Mismatch {
+                file: "manifest".to_owned(),
+                what: error.to_string(),
             }),
             other => AuditError::Machine(other),
         }

@@ -31,6 +31,16 @@ pub enum SearchError {
     /// The boundary to go on from is not one of this system and these settings.
     #[error("the run cannot be taken up: what it says of its last boundary makes no sense")]
     Boundary,
+    /// What was committed is of another version of the format.
+    #[error(
+        "the run was written in version {found} of the format, and this build reads {reads}: it cannot be taken up"
+    )]
+    Version {
+        /// The one it was written in.
+        found: u64,
+        /// The one that is read.
+        reads: u64,
+    },
     /// Files take more room than was allowed.
     #[error("the files of the run take {used} bytes, more than the {limit} that --disk-limit allows")]
     DiskLimit {

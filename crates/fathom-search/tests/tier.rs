@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use contract::{TUNINGS, check_against_judge, compare_counts, conditions, expected_finding, widest};
 use fathom_disk::budget::Budget;
+use fathom_disk::manifest::RunDirectory;
 use fathom_disk::storage::Volume;
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::checked::Checked;
@@ -342,4 +343,21 @@ fn a_search_that_moves_from_ram_to_disk_finds_what_the_judge_finds() {
         ended[usize::from(moved)] += 1;
     }
     assert!(ended.iter().all(|count| *count > 50), "{ended:?} stayed in RAM and moved to disk");
+}
+
+/// A run of another version of the format is refused by name, whatever follows in its cursor.
+#[test]
+fn what_another_version_has_committed_is_not_taken_up() {
+    let graph = Checked(random_graph(&mut Random::new(1), 20));
+    let options = options(Plan::LookUp, None);
+    for cursor in [[2_u64.to_le_bytes(), [0; 8]].concat(), 2_u64.to_le_bytes().to_vec()] {
+        let volume = Volume::in_memory(64);
+        let mut directory = RunDirectory::open(&volume, options.tag).expect("memory does not fail");
+        directory.commit(&cursor, &[]).expect("memory does not fail");
+        drop(directory);
+        let budget = Budget::new(1 << 20);
+        let refused =
+            Tier::open(&volume, &budget, graph.shape(), 1, options).expect_err("it is of version 2");
+        assert!(refused.to_string().contains("version 2"), "{refused}");
+    }
 }

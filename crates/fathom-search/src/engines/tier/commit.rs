@@ -26,7 +26,8 @@ use super::{Options, Tier, lock};
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
 
-const VERSION: u64 = 2;
+/// To be raised with any change of what runs, layers or the cursor mean.
+const VERSION: u64 = 3;
 /// What the note of a closed set at rest begins with, in place of shard and level.
 const AT_REST: u64 = u64::MAX;
 /// Commits take at most this part of the time.
@@ -132,9 +133,9 @@ pub(super) fn set_ballast(directory: &RunDirectory, shares: &Shares) -> Result<(
     directory.set_ballast(BALLAST_BLOCKS * shares.log_block_bytes as u64)
 }
 
-/// The boundary of the layer loop that a commit of this engine stands for; none if another engine made it.
-pub fn boundary_of(manifest: &Manifest) -> Option<Vec<u8>> {
-    Cursor::parse(&manifest.cursor).map(|cursor| cursor.boundary)
+/// The boundary of the layer loop that a commit of this engine stands for.
+pub fn boundary_of(manifest: &Manifest) -> Result<Vec<u8>, SearchError> {
+    Ok(Cursor::parse(&manifest.cursor)?.boundary)
 }
 
 /// Takes up what a manifest says.
@@ -145,7 +146,7 @@ pub(super) fn take_up(
     options: Options,
     manifest: &Manifest,
 ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
-    let cursor = Cursor::parse(&manifest.cursor).ok_or(SearchError::Boundary)?;
+    let cursor = Cursor::parse(&manifest.cursor)?;
     let in_layers = cursor.shards == 0;
     let shares = if in_layers { shares } else { shares.with_shards(cursor.shards) };
     let shares = Shares { log_block_bytes: cursor.log_block_bytes, ..shares };
@@ -210,11 +211,16 @@ impl Cursor {
         bytes
     }
 
-    pub(super) fn parse(bytes: &[u8]) -> Option<Cursor> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Cursor, SearchError> {
         let mut rest = Reader(bytes);
-        if rest.u64()? != VERSION {
-            return None;
+        match rest.u64() {
+            Some(VERSION) => Cursor::parse_numbers(rest).ok_or(SearchError::Boundary),
+            Some(found) => Err(SearchError::Version { found, reads: VERSION }),
+            None => Err(SearchError::Boundary),
         }
+    }
+
+    fn parse_numbers(mut rest: Reader<'_>) -> Option<Cursor> {
         let shards = usize::try_from(rest.u64()?).ok().filter(|shards| *shards <= 1 << 16)?;
         let log_block_bytes = usize::try_from(rest.u64()?).ok().filter(|bytes| *bytes <= 1 << 24)?;
         let mut mark = Mark::default();

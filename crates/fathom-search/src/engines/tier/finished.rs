@@ -66,7 +66,7 @@ impl Finished {
     ) -> Result<Option<Finished>, SearchError> {
         let directory = RunDirectory::open(volume, tag)?;
         let Some(manifest) = directory.committed() else { return Ok(None) };
-        let cursor = Cursor::parse(&manifest.cursor).ok_or(SearchError::Boundary)?;
+        let cursor = Cursor::parse(&manifest.cursor)?;
         Ok(Some(Finished { directory, cursor, width, tag, budget: budget.clone() }))
     }
 

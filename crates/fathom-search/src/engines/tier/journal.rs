@@ -53,7 +53,7 @@ impl Journal {
         let clock = Clock::new(options.commit_every);
         let directory = RunDirectory::open(volume, options.tag)?;
         if let Some(manifest) = directory.committed() {
-            let cursor = Cursor::parse(&manifest.cursor).ok_or(SearchError::Boundary)?;
+            let cursor = Cursor::parse(&manifest.cursor)?;
             if cursor.shards > 0 {
                 return Ok(None);
             }
@@ -162,7 +162,7 @@ impl StoredLayers {
     ) -> Result<Option<(StoredLayers, Vec<u8>)>, SearchError> {
         let directory = RunDirectory::open(volume, tag)?;
         let Some(manifest) = directory.committed() else { return Ok(None) };
-        let cursor = Cursor::parse(&manifest.cursor).ok_or(SearchError::Boundary)?;
+        let cursor = Cursor::parse(&manifest.cursor)?;
         StoredLayers::of(directory, budget, shape, cursor).map(Some)
     }
 
