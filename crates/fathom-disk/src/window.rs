@@ -137,6 +137,10 @@ impl Window {
 #[inline(always)]
 fn meet_narrow(set: &[AtomicU64], key: u64) -> bool {
     let at = set.iter().position(|entry| entry.load(Ordering::Relaxed) == key);
+    if at == Some(0) {
+        // Nothing moves, and a line that is only read stays in the caches of all threads.
+        return key != 0;
+    }
     let moved = at.map_or(set.len(), |at| at + 1);
     let mut carried = key;
     for entry in &set[..moved] {

@@ -23,10 +23,10 @@ struct Meaning {
     step: usize,
 }
 
-/// No gap code of `keys` keys is longer than this.
+/// No gap code of `keys` keys is longer than this, while it is made.
 pub fn bytes_max(width: KeyWidth, keys: usize) -> usize {
     let literal = if width.bytes() > 8 { width.bytes() + 2 } else { width.bytes() };
-    1 + NAMES_MAX * 9 + width.bytes() + keys.div_ceil(2) + keys * literal
+    1 + NAMES_MAX * 9 + width.bytes() + keys.div_ceil(2) + keys * literal + 8
 }
 
 /// Appends the gap code of ascending keys, with names for frequent gaps.
@@ -63,7 +63,9 @@ fn encode_named(width: KeyWidth, keys: &[u64], names: &[u64], out: &mut Vec<u8>)
                 Some(name) => NIBBLE_NAME + name as u8,
                 None => {
                     let length = literal_bytes(low);
-                    out.extend_from_slice(&low.to_le_bytes()[..length]);
+                    // All eight bytes, and those back that are zeros: a store, where a copy of any length would be a call.
+                    out.extend_from_slice(&low.to_le_bytes());
+                    out.truncate(out.len() - 8 + length);
                     length as u8
                 }
             },
