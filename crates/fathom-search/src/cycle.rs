@@ -4,11 +4,14 @@
 //! is looked for, and it is taken away. If it is, for every mark that the cycle has not met yet a step with the mark is looked for that leads back to `a`; if there is none,
 //! what `a` leads to is taken away, too. A component that no other leads to is never taken away, so this ends with a cycle.
 //!
-//! Layers of each search go to the volume, and its path is found backwards through them. Memory: three bits per state, one layer of records, the path.
+//! A step with the mark that does not lead back is no reason to begin again: where it leads to is left out, and the search for others goes on. So for each mark every state is expanded twice at most, and
+//! a few more times for the path: what is taken away is never looked at again.
+//!
+//! Layers of each search go to the volume, and its path is found backwards through them. Memory: four bits per state, one layer of records, the path.
 
-use fathom_disk::budget::{Budget, ChargedVec};
+use fathom_disk::budget::{Budget, Charge, ChargedVec};
 use fathom_disk::error::DiskError;
-use fathom_disk::log::LayerLog;
+use fathom_disk::log::{LayerLog, LayerReader};
 use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::steps::Steps;
@@ -45,27 +48,32 @@ pub(crate) fn find(
     budget: &Budget,
 ) -> Result<Cycle, SearchError> {
     let states = expander.set.len();
-    let mut search = Search { expander, seen: Bits::new(budget, states, false)?, volume, budget, files: 0 };
+    let spare = vec![Bits::new(budget, states, false)?, Bits::new(budget, states, false)?];
+    let mut search = Search { expander, spare, volume, budget, files: 0 };
     let mut domain = Bits::new(budget, states, false)?;
     loop {
         let first = search.first(left)?.expect("a fix-point that is not empty has a cycle");
-        let around = search.leg(&first, left, &|steps, step| steps.target(step) == first)?;
-        if let Some(mut around) = around {
-            domain.copy_from(left);
-            if search.meet(&mut around, &first, marks, &mut domain)? {
-                return Ok(Cycle { records: around.records, actions: around.actions });
+        let back = |steps: &Steps, step: usize| steps.target(step) == first;
+        let seen = match search.leg(&first, left, &back, None)? {
+            Found::Way(mut around, _) => {
+                domain.copy_from(left);
+                if search.meet(&mut around, &first, marks, &mut domain)? {
+                    return Ok(Cycle { records: around.records, actions: around.actions });
+                }
+                // Everything that the state leads to goes.
+                search.closure(&first, left)?
             }
-            // Everything that the state leads to goes.
-            search.leg(&first, left, &|_, _| false)?;
-        }
-        left.subtract(&search.seen);
+            Found::Nothing(seen) => seen,
+        };
+        left.subtract(&seen);
+        search.spare.push(seen);
     }
 }
 
 struct Search<'s, 'a> {
     expander: &'s mut Expander<'a>,
-    /// What the last search has met, and where it began.
-    seen: Bits,
+    /// For what a search has met, and where it began: one for a search, and one for a search within it.
+    spare: Vec<Bits>,
     volume: &'s Volume,
     budget: &'s Budget,
     files: u64,
@@ -73,6 +81,14 @@ struct Search<'s, 'a> {
 
 /// Whether a step is what a search looks for.
 type Goal<'g> = &'g dyn Fn(&Steps, usize) -> bool;
+
+/// What a search came to.
+enum Found {
+    /// A way, and if it had to lead back, the way back, unless it is there already.
+    Way(Leg, Option<Leg>),
+    /// There is none; these are all states that were met.
+    Nothing(Bits),
+}
 
 impl Search<'_, '_> {
     /// The least state that is left.
@@ -99,41 +115,52 @@ impl Search<'_, '_> {
         while around.marks & marks != marks {
             let mark = (marks & !around.marks).trailing_zeros();
             let marked = |steps: &Steps, step: usize| steps.marks(step).0 >> mark & 1 == 1;
-            let Some(there) = self.leg(first, domain, &marked)? else { return Ok(false) };
-            let back = if there.target == first {
-                None
-            } else {
-                let Some(back) =
-                    self.leg(&there.target, domain, &|steps, step| steps.target(step) == first)?
-                else {
-                    domain.subtract(&self.seen);
-                    continue;
-                };
-                Some(back)
-            };
-            for leg in std::iter::once(there).chain(back) {
-                around.records.extend(leg.records);
-                around.actions.extend(leg.actions);
-                around.marks |= leg.marks;
+            match self.leg(first, domain, &marked, Some(first))? {
+                Found::Nothing(seen) => {
+                    self.spare.push(seen);
+                    return Ok(false);
+                }
+                Found::Way(there, back) => {
+                    for leg in std::iter::once(there).chain(back) {
+                        around.records.extend(leg.records);
+                        around.actions.extend(leg.actions);
+                        around.marks |= leg.marks;
+                    }
+                }
             }
         }
         Ok(true)
     }
 
-    /// A shortest way from a state, inside a domain, up to and including a step that is a goal and stays inside. None if there is none: then `seen` is all
-    /// that the state leads to.
-    fn leg(&mut self, from: &[u64], domain: &Bits, goal: Goal<'_>) -> Result<Option<Leg>, SearchError> {
+    /// All states of a domain that a state leads to, and itself.
+    fn closure(&mut self, from: &[u64], domain: &mut Bits) -> Result<Bits, SearchError> {
+        match self.leg(from, domain, &|_, _| false, None)? {
+            Found::Nothing(seen) => Ok(seen),
+            Found::Way(..) => unreachable!("no step is a goal"),
+        }
+    }
+
+    /// A shortest way from a state, inside a domain, up to and including a step that is a goal and stays inside. If it is to lead `back` to some state, too, a step after which no way does
+    /// is no goal, and what it leads to is taken out of the domain: no state there is ever looked at again.
+    fn leg(
+        &mut self,
+        from: &[u64],
+        domain: &mut Bits,
+        goal: Goal<'_>,
+        back: Option<&[u64]>,
+    ) -> Result<Found, SearchError> {
         self.files += 1;
         let block = (self.budget.free() / 64).clamp(256, 1 << 16);
         let name = format!("leg-{}", self.files);
         let mut log = LayerLog::new(self.volume, &name, from.len(), block, self.budget)?;
-        self.seen.clear_all();
-        self.seen.set(self.expander.set.number(from));
+        let mut seen = self.spare.pop().expect("searches are nested twice at most");
+        seen.clear_all();
+        seen.set(self.expander.set.number(from));
         log.append(from)?;
         let mut layer = log.close_layer()?;
         let found = loop {
             let mut fresh = ChargedVec::with_capacity(self.budget, "next layer", 0)?;
-            let found = self.expand_layer(&log, layer, domain, goal, &mut fresh)?;
+            let found = self.expand_layer((&log, layer), domain, goal, back, (&seen, &mut fresh))?;
             if found.is_some() || fresh.is_empty() {
                 break found;
             }
@@ -142,51 +169,94 @@ impl Search<'_, '_> {
             }
             layer = log.close_layer()?;
         };
-        let leg = match found {
-            Some(last) => Some(self.backwards(&log, layer, domain, last)?),
-            None => None,
+        let found = match found {
+            Some((last, returns)) => {
+                let way = self.backwards(&log, layer, domain, last)?;
+                self.spare.push(seen);
+                Found::Way(way, returns)
+            }
+            None => Found::Nothing(seen),
         };
         log.remove()?;
-        Ok(leg)
+        Ok(found)
     }
 
-    /// Expands a layer: a step that is a goal with its source, or all new states.
+    /// Expands a layer: a step that is a goal with its source, and the way back, or all new states.
     fn expand_layer(
         &mut self,
-        log: &LayerLog,
-        layer: u64,
+        (log, layer): (&LayerLog, u64),
+        domain: &mut Bits,
+        goal: Goal<'_>,
+        back: Option<&[u64]>,
+        (seen, fresh): (&Bits, &mut ChargedVec<u64>),
+    ) -> Result<Option<(Leg, Option<Leg>)>, SearchError> {
+        let words = self.expander.system.shape().words();
+        let mut batch = Batch::new(words, self.budget)?;
+        let mut reader = log.reader(self.budget)?;
+        reader.open(log, layer)?;
+        while batch.fill(log, &mut reader)? {
+            // A goal that does not lead back is out of the domain then, so the next one is another.
+            while let Some(leg) = self.expand(batch.records.view(), domain, goal, (seen, &mut *fresh))? {
+                if let Some(returns) = self.returns(&leg, domain, back)? {
+                    return Ok(Some((leg, returns)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Expands some states: the first step that is a goal, and all new states.
+    fn expand(
+        &mut self,
+        sources: Records<'_>,
         domain: &Bits,
         goal: Goal<'_>,
-        fresh: &mut ChargedVec<u64>,
+        (seen, fresh): (&Bits, &mut ChargedVec<u64>),
     ) -> Result<Option<Leg>, SearchError> {
-        let Search { expander, seen, budget, .. } = self;
-        let mut found: Option<Leg> = None;
-        in_batches(log, layer, expander.system.shape().words(), budget, &mut |sources| {
-            if found.is_some() {
+        let mut found = None;
+        self.expander.each(sources, &mut |source, taken| {
+            let target = taken.steps.target(taken.step);
+            if !domain.get(taken.number) {
                 return Ok(());
             }
-            expander.each(sources, &mut |source, taken| {
-                let target = taken.steps.target(taken.step);
-                if found.is_some() || !domain.get(taken.number) {
-                    return Ok(());
+            if found.is_none() && goal(taken.steps, taken.step) {
+                found = Some(Leg {
+                    records: vec![sources.get(source).to_vec()],
+                    actions: vec![taken.steps.action(taken.step)],
+                    marks: taken.steps.marks(taken.step).0,
+                    target: target.to_vec(),
+                });
+            }
+            if seen.set(taken.number) {
+                if fresh.len() + target.len() > fresh.capacity() {
+                    fresh.reserve(fresh.len().clamp(8 * target.len(), 1 << 20))?;
                 }
-                if goal(taken.steps, taken.step) {
-                    found = Some(Leg {
-                        records: vec![sources.get(source).to_vec()],
-                        actions: vec![taken.steps.action(taken.step)],
-                        marks: taken.steps.marks(taken.step).0,
-                        target: target.to_vec(),
-                    });
-                } else if seen.set(taken.number) {
-                    if fresh.len() + target.len() > fresh.capacity() {
-                        fresh.reserve(fresh.len().clamp(8 * target.len(), 1 << 20))?;
-                    }
-                    fresh.extend(target)?;
-                }
-                Ok(())
-            })
+                fresh.extend(target)?;
+            }
+            Ok(())
         })?;
         Ok(found)
+    }
+
+    /// The way back from where a leg ends, if there is to be one and it is not there; none if there is no way back. Then what it leads to is not in the domain any more.
+    fn returns(
+        &mut self,
+        leg: &Leg,
+        domain: &mut Bits,
+        back: Option<&[u64]>,
+    ) -> Result<Option<Option<Leg>>, SearchError> {
+        let Some(first) = back.filter(|first| leg.target != *first) else { return Ok(Some(None)) };
+        if !domain.get(self.expander.set.number(&leg.target)) {
+            return Ok(None);
+        }
+        match self.leg(&leg.target, domain, &|steps, step| steps.target(step) == first, None)? {
+            Found::Way(way, _) => Ok(Some(Some(way))),
+            Found::Nothing(seen) => {
+                domain.subtract(&seen);
+                self.spare.push(seen);
+                Ok(None)
+            }
+        }
     }
 
     /// The way to the source of the last step, backwards through the layers.
@@ -224,6 +294,31 @@ impl Search<'_, '_> {
         records.reverse();
         actions.reverse();
         Ok(Leg { records, actions, ..leg })
+    }
+}
+
+/// Some records of a layer.
+struct Batch {
+    records: RecordBuffer,
+    record: Vec<u64>,
+    most: usize,
+    _room: Charge,
+}
+
+impl Batch {
+    fn new(words: usize, budget: &Budget) -> Result<Batch, SearchError> {
+        let most = (budget.free() / 32 / (words * 8)).clamp(1, BATCH);
+        let _room = budget.charge("batch", most * words * 8)?;
+        Ok(Batch { records: RecordBuffer::with_capacity(words, most), record: vec![0; words], most, _room })
+    }
+
+    /// Takes the next records; false if there are none.
+    fn fill(&mut self, log: &LayerLog, reader: &mut LayerReader) -> Result<bool, SearchError> {
+        self.records.clear();
+        while self.records.len() < self.most && reader.next(log, &mut self.record)? {
+            self.records.push(&self.record);
+        }
+        Ok(!self.records.is_empty())
     }
 }
 
