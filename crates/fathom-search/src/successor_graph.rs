@@ -1,6 +1,6 @@
 //! Where do the steps of the states that are left lead, as numbers on a volume?
 //!
-//! Passes that look at every step again and again need no records: to know the numbers of successors is enough. They are written once, a *chunk* of [`CHUNK_STATES`] consecutive numbers at a
+//! Passes that look at every step again and again need no records: to know the numbers of successors is enough. They are written once, a *chunk* of `CHUNK_STATES` consecutive numbers at a
 //! time, and read from then on in place of making the steps, at some nanoseconds per step. Numbers are those of a perfect hash, which scatters neighbours inside its shards: a chunk is
 //! put together in memory from whatever comes, and written when all its states have come.
 //!

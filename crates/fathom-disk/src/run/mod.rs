@@ -1,7 +1,7 @@
 //! How does a sorted set of keys lie in one file, so that any key in it is found with one read?
 //!
 //! `header · frames · footer`; see "Runs" in the format document. [`writer`] builds a run from ascending keys, [`scan`]
-//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there, behind a [filter](allowed) if it has one. A run never changes.
+//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there, behind a filter if it has one. A run never changes.
 
 mod allowed;
 mod fence;
