@@ -72,6 +72,7 @@ impl RecentKeys {
         match (self.addressing.words(), self.addressing.is_whole()) {
             (1, true) => sift_narrow(self.addressing, &mut self.entries, keys, sieve),
             (2, true) => sift_pairs(self.addressing, &mut self.entries, keys, sieve),
+            (2, false) => sift_cut_pairs(self.addressing, &mut self.entries, self.mask, keys, sieve),
             _ => self.sift_wide(keys, sieve),
         }
     }
@@ -133,6 +134,26 @@ fn sift_pairs(addressing: Addressing, entries: &mut [u64], keys: &[u64], sieve: 
         let stays = (entry[0] ^ addressed[0]) | (entry[1] ^ addressed[1]) != 0;
         *entry = addressed;
         sieve.put(&addressed, stays);
+    }
+}
+
+/// Keys of two words as they are.
+#[inline(always)]
+fn sift_cut_pairs(
+    addressing: Addressing,
+    entries: &mut [u64],
+    mask: usize,
+    keys: &[u64],
+    sieve: &mut Sieve<'_>,
+) {
+    let (entries, _) = entries.as_chunks_mut::<3>();
+    let entries = &mut entries[..=mask];
+    for key in keys.as_chunks::<2>().0 {
+        let scatter = addressing.scatter(key);
+        let entry = &mut entries[scatter as usize & mask];
+        let stays = (entry[0] ^ scatter) | (entry[1] ^ key[0]) | (entry[2] ^ key[1]) != 0;
+        *entry = [scatter, key[0], key[1]];
+        sieve.put(key, stays);
     }
 }
 

@@ -5,8 +5,8 @@
 //! costs: 3 to 5 bytes. The numbers' widths start at 18 bits and grow by 2 when a dictionary outgrows them; then the
 //! table of pairs is rebuilt, which happens at most seven times for each half.
 //!
-//! Tables of one set that are cut by a hash of the left half number left halves each for themselves, and right halves together ([`RightLeaves`]): a chunk of keys looks
-//! for its right halves with all others at once, and only the strangers among them are numbered one table at a time.
+//! Tables of one set that are cut by a hash of the left half number left halves each for themselves, and right halves together ([`RightLeaves`]), all at once: a table takes
+//! the dictionary for itself only to make room in it.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -106,17 +106,34 @@ impl SplitTable {
         let mut halves = Halves::new(self.cut);
         let mut pairs = [0u64; BATCH];
         let mut done = 0usize;
+        // One lock for all chunks: taking it costs a cache line that all threads write.
+        let right = self.right.clone();
+        let mut rights = right.read();
         for chunk in keys.chunks(BATCH * self.words) {
-            let count = chunk.len() / self.words;
-            self.number(chunk, &mut halves, &mut pairs[..count])
-                .map_err(|reason| TableFull { done, reason })?;
+            let pairs = &mut pairs[..chunk.len() / self.words];
+            let refused = |reason| TableFull { done, reason };
+            while !self.number_halves(&rights, chunk, &mut halves, pairs).map_err(refused)? {
+                drop(rights);
+                right.write().make_room().map_err(refused)?;
+                rights = right.read();
+            }
+            let counts = [self.left.len(), rights.len()];
+            if self.outgrown(counts) {
+                // That takes long; whoever wants to make room meanwhile should not wait for it.
+                drop(rights);
+                self.widen_for(counts).map_err(refused)?;
+                rights = right.read();
+            }
+            for pair in &mut *pairs {
+                *pair = self.pair((*pair >> 32) as u32, *pair as u32);
+            }
             let first_new = new.len();
-            let outcome = self.pairs.insert_batch(&pairs[..count], new);
+            let outcome = self.pairs.insert_batch(pairs, new);
             for index in &mut new[first_new..] {
                 *index += done as u32;
             }
             outcome.map_err(|full| TableFull { done: done + full.done, reason: full.reason })?;
-            done += count;
+            done += pairs.len();
         }
         Ok(())
     }
@@ -144,10 +161,11 @@ impl SplitTable {
         let mut key = vec![0; self.words];
         let [_, right_bits] = self.number_bits;
         let rights = self.right.read();
+        let (mut left, mut right) = (vec![0; self.cut.left_words], vec![0; self.cut.right_words]);
         self.pairs.for_each(|pair| {
-            let left = self.left.get((pair[0] >> right_bits) as u32);
-            let right = rights.get((pair[0] & ((1 << right_bits) - 1)) as u32);
-            join(&mut key, self.cut, left, right);
+            self.left.read((pair[0] >> right_bits) as u32, &mut left);
+            rights.read((pair[0] & ((1 << right_bits) - 1)) as u32, &mut right);
+            join(&mut key, self.cut, &left, &right);
             visit(&key);
         });
     }
@@ -165,53 +183,42 @@ impl SplitTable {
         }
     }
 
-    /// The pairs of a batch, its new halves numbered.
-    fn number(&mut self, chunk: &[u64], halves: &mut Halves, pairs: &mut [u64]) -> Result<(), BudgetError> {
-        let right_count = self.number_halves(chunk, halves, pairs)?;
-        let too_wide = |count: u32, bits: u32| u64::from(count) > 1 << bits;
-        let counts = [self.left.len(), right_count];
-        while (0..2).any(|half| too_wide(counts[half], self.number_bits[half])) {
+    /// Numbers the halves of a batch: the left one of each in the high half of its word, the right one in the low half. False if there must be room for more right ones
+    /// first.
+    fn number_halves(
+        &mut self,
+        rights: &Leaves,
+        chunk: &[u64],
+        halves: &mut Halves,
+        pairs: &mut [u64],
+    ) -> Result<bool, BudgetError> {
+        self.fetch(rights, halves, chunk);
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            let left = self.left.intern(halves.left(i), halves.hashes[i][0])?;
+            let Some(right) = rights.intern_beside(halves.right(i), halves.hashes[i][1]) else {
+                return Ok(false);
+            };
+            *pair = u64::from(left) << 32 | u64::from(right);
+        }
+        Ok(true)
+    }
+
+    /// Whether so many left and right halves have numbers that do not fit.
+    fn outgrown(&self, counts: [u32; 2]) -> bool {
+        (0..2).any(|half| too_wide(counts[half], self.number_bits[half]))
+    }
+
+    /// Widens numbers until those of so many halves fit.
+    #[cold]
+    fn widen_for(&mut self, counts: [u32; 2]) -> Result<(), BudgetError> {
+        while self.outgrown(counts) {
             // A half that will soon outgrow its numbers is widened along, which spares rebuilding twice.
             let step = |half: usize| {
                 if too_wide(counts[half], self.number_bits[half] - 1) { NUMBER_BITS_STEP } else { 0 }
             };
             self.widen([step(0), step(1)])?;
         }
-        for pair in pairs {
-            *pair = self.pair((*pair >> 32) as u32, *pair as u32);
-        }
         Ok(())
-    }
-
-    /// Numbers the halves of a batch: the left one of each in the high half of its word, the right one in the low half. How many right ones there are then, or were a
-    /// moment ago, but more than any of these numbers.
-    fn number_halves(
-        &mut self,
-        chunk: &[u64],
-        halves: &mut Halves,
-        pairs: &mut [u64],
-    ) -> Result<u32, BudgetError> {
-        let rights = self.right.read();
-        self.fetch(&rights, halves, chunk);
-        let mut strangers = 0u64;
-        for (i, pair) in pairs.iter_mut().enumerate() {
-            let left = self.left.intern(halves.left(i), halves.hashes[i][0])?;
-            let right = rights.find(halves.right(i), halves.hashes[i][1]);
-            strangers |= u64::from(right.is_none()) << i;
-            *pair = u64::from(left) << 32 | u64::from(right.unwrap_or(0));
-        }
-        let count = rights.len();
-        drop(rights);
-        if strangers == 0 {
-            return Ok(count);
-        }
-        let mut rights = self.right.write();
-        while strangers != 0 {
-            let i = strangers.trailing_zeros() as usize;
-            pairs[i] |= u64::from(rights.intern(halves.right(i), halves.hashes[i][1])?);
-            strangers &= strangers - 1;
-        }
-        Ok(rights.len())
     }
 
     #[inline(always)]
@@ -220,7 +227,6 @@ impl SplitTable {
     }
 
     /// Rebuilds the table of pairs for wider numbers. The whole new table must fit beside the old one before anything is moved.
-    #[cold]
     fn widen(&mut self, steps: [u32; 2]) -> Result<(), BudgetError> {
         let [old_left, old_right] = self.number_bits;
         let number_bits = [old_left + steps[0], old_right + steps[1]];
@@ -241,6 +247,11 @@ impl SplitTable {
         self.number_bits = number_bits;
         Ok(())
     }
+}
+
+/// Whether so many halves have numbers of more than so many bits.
+fn too_wide(count: u32, bits: u32) -> bool {
+    u64::from(count) > 1 << bits
 }
 
 /// Puts pairs into a table, a batch at a time: one by one, each would wait for memory.

@@ -254,12 +254,11 @@ impl RamTable {
 }
 
 /// Into how many shards a table is cut, as a power of two. Where each thread can own as much with one shard each, that is best: the fewer there are, the more candidates
-/// are dealt with at once. Shards of keys that are cut have a dictionary of their own beside the pairs, so of those there are no more than it takes
-/// to keep threads apart.
+/// are dealt with at once. Shards of keys that are cut have a dictionary of their own beside the pairs, so of those there are never many more than threads.
 fn shard_bits(bits: u32, threads: usize) -> u32 {
     match (threads, bits <= DIRECT_BITS_MAX) {
         (0 | 1, _) => 0,
-        (_, true) if threads.is_power_of_two() => threads.ilog2().min(SHARD_BITS),
+        _ if threads.is_power_of_two() => threads.ilog2().min(SHARD_BITS),
         (_, true) => SHARD_BITS,
         (_, false) => (2 * threads).next_power_of_two().ilog2().min(SHARD_BITS),
     }

@@ -65,25 +65,12 @@ impl Routes {
     /// Puts candidates, addressed, behind those of their shards: one piece of them, of which each shard has room for all.
     pub(super) fn put(&mut self, addressing: Addressing, candidates: &[u64]) {
         let Routes { keys, stride, counts, .. } = self;
-        if addressing.words() == 1 && keys.len() == 2 * *stride {
-            let (lower, upper) = keys.split_at_mut(*stride);
-            let [at_lower, at_upper, ..] = counts;
-            (*at_lower, *at_upper) = put_in_two(addressing, candidates, lower, upper, [*at_lower, *at_upper]);
-        } else if addressing.words() == 1 {
-            // The same as below, without anything that depends on the width.
-            for key in candidates {
-                let shard = addressing.shard(std::slice::from_ref(key)) % SHARDS_MAX;
-                keys[shard * *stride + counts[shard] as usize] = *key;
-                counts[shard] += 1;
-            }
-        } else {
-            let words = addressing.words();
-            for key in candidates.chunks_exact(words) {
-                let shard = addressing.shard(key);
-                let at = shard * *stride + counts[shard] as usize * words;
-                keys[at..at + words].copy_from_slice(key);
-                counts[shard] += 1;
-            }
+        let is_two = keys.len() == 2 * *stride;
+        match (addressing.words(), is_two) {
+            (1, true) => put_in_two::<1>(addressing, candidates, keys, *stride, counts),
+            (2, true) => put_in_two::<2>(addressing, candidates, keys, *stride, counts),
+            (1, false) => put_narrow(addressing, candidates, keys, *stride, counts),
+            _ => put_wide(addressing, candidates, keys, *stride, counts),
         }
     }
 
@@ -111,23 +98,57 @@ impl Routes {
     }
 }
 
-/// [`Routes::put`] for two shards and keys of one word; gives how many each has then. Nobody can foresee whose a key is, so it is written behind those of both, and counts
-/// for one.
-fn put_in_two(
+/// [`Routes::put`] for two shards and keys of one or two words. Nobody can foresee whose a key is, so it is written behind those of both, and counts for one.
+fn put_in_two<const WORDS: usize>(
     addressing: Addressing,
     candidates: &[u64],
-    lower: &mut [u64],
-    upper: &mut [u64],
-    [mut lowers, mut uppers]: [u32; 2],
-) -> (u32, u32) {
-    for key in candidates {
-        let shard = addressing.shard(std::slice::from_ref(key)) as u32;
+    keys: &mut [u64],
+    stride: usize,
+    counts: &mut [u32; SHARDS_MAX],
+) {
+    let (lower, upper) = keys.split_at_mut(stride);
+    let ((lower, _), (upper, _)) = (lower.as_chunks_mut::<WORDS>(), upper.as_chunks_mut::<WORDS>());
+    let [mut lowers, mut uppers] = [counts[0], counts[1]];
+    for key in candidates.as_chunks::<WORDS>().0 {
+        let shard = addressing.shard(key) as u32;
         lower[lowers as usize] = *key;
         upper[uppers as usize] = *key;
         lowers += 1 - shard;
         uppers += shard;
     }
-    (lowers, uppers)
+    [counts[0], counts[1]] = [lowers, uppers];
+}
+
+/// [`Routes::put`] for keys of one word.
+fn put_narrow(
+    addressing: Addressing,
+    candidates: &[u64],
+    keys: &mut [u64],
+    stride: usize,
+    counts: &mut [u32; SHARDS_MAX],
+) {
+    for key in candidates {
+        let shard = addressing.shard(std::slice::from_ref(key)) % SHARDS_MAX;
+        keys[shard * stride + counts[shard] as usize] = *key;
+        counts[shard] += 1;
+    }
+}
+
+/// [`Routes::put`] for keys of any width.
+fn put_wide(
+    addressing: Addressing,
+    candidates: &[u64],
+    keys: &mut [u64],
+    stride: usize,
+    counts: &mut [u32; SHARDS_MAX],
+) {
+    let words = addressing.words();
+    for key in candidates.chunks_exact(words) {
+        let shard = addressing.shard(key);
+        let at = shard * stride + counts[shard] as usize * words;
+        keys[at..at + words].copy_from_slice(key);
+        counts[shard] += 1;
+    }
 }
 
 #[cfg(test)]
@@ -138,9 +159,16 @@ mod tests {
     #[test]
     fn candidates_are_with_their_shard_until_they_are_cleared() {
         let mut seed = 9u64;
-        for (bits, shard_bits, piece) in
-            [(5, 0, 1), (40, 1, 3), (64, 4, 200), (70, 4, 8), (90, 2, 70), (200, 3, 64)]
-        {
+        for (bits, shard_bits, piece) in [
+            (5, 0, 1),
+            (40, 1, 3),
+            (64, 4, 200),
+            (70, 4, 8),
+            (75, 1, 9),
+            (90, 1, 30),
+            (90, 2, 70),
+            (200, 3, 64),
+        ] {
             let budget = Budget::unlimited();
             let table = ShardedTable::new(bits, shard_bits, &budget).unwrap();
             let (addressing, shards) = (table.addressing(), table.shard_count());
