@@ -69,6 +69,66 @@ fn every_merge_of_up_to_three_streams_of_up_to_three_keys() {
     assert_eq!(drain(&mut Merge::new(&budget, 1, Vec::<SliceStream<'_>>::new(), 1).unwrap()), []);
 }
 
+/// Keys in chunks of a given length.
+struct Chunked<'a> {
+    words: usize,
+    chunks: std::slice::Chunks<'a, u64>,
+    chunk: &'a [u64],
+}
+
+impl KeyStream for Chunked<'_> {
+    fn words(&self) -> usize {
+        self.words
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        self.chunk = self.chunks.next().unwrap_or(&[]);
+        Ok(!self.chunk.is_empty())
+    }
+
+    fn keys(&self) -> &[u64] {
+        self.chunk
+    }
+}
+
+#[test]
+fn merges_of_any_number_of_streams_in_chunks_agree_with_a_plain_set() {
+    let budget = Budget::unlimited();
+    for seed in 0..400 {
+        let mut dice = Dice::new(seed);
+        let bits = [5, 30, 64, 88, 128, 150][dice.below(6) as usize];
+        let words = (bits as usize).div_ceil(64);
+        let sets: Vec<Model> = (0..seed % 14)
+            .map(|_| {
+                let count = [0, 3, 200][dice.below(3) as usize];
+                random_set(&mut dice, bits, count)
+            })
+            .collect();
+        // Some keys are in several streams.
+        let shared = random_set(&mut dice, bits, 20);
+        let flats: Vec<Vec<u64>> = sets
+            .iter()
+            .map(|set| {
+                let from_shared = shared.iter().filter(|_| dice.below(2) == 0).cloned();
+                flat(&set.iter().cloned().chain(from_shared).collect())
+            })
+            .collect();
+        let model: Model = flats.iter().flat_map(|keys| keys.chunks(words)).map(Vec::from).collect();
+        let streams = flats
+            .iter()
+            .map(|keys| Chunked {
+                words,
+                chunks: keys.chunks((1 + dice.below(9) as usize) * words),
+                chunk: &[],
+            })
+            .collect();
+        let chunk = [1, 7, 1000][dice.below(3) as usize];
+        let mut merge = Merge::new(&budget, words, streams, chunk).unwrap();
+        assert_eq!(drain(&mut merge), flat(&model), "seed {seed}");
+        assert!(!merge.advance().unwrap(), "the end stays the end");
+    }
+}
+
 #[test]
 fn sorting_in_a_buffer_agrees_with_a_plain_set() {
     let budget = Budget::unlimited();
@@ -298,8 +358,11 @@ fn the_greatest_key_is_merged_like_any_other() {
                 .filter(|bit| (0..3).any(|stream| code >> (3 * stream + bit) & 1 == 1))
                 .flat_map(|bit| key([1, 2, 9][bit]))
                 .collect();
-            for chunk in [1, 2, 100] {
-                let streams = sets.iter().map(|keys| SliceStream::new(words, keys)).collect();
+            // With empty streams beside them they are many, which are merged in another way.
+            for (chunk, empty) in [(1, 0), (2, 0), (100, 0), (1, 8), (100, 8)] {
+                let none = std::iter::repeat_n([].as_slice(), empty);
+                let streams = sets.iter().map(Vec::as_slice).chain(none);
+                let streams = streams.map(|keys| SliceStream::new(words, keys)).collect();
                 let mut merge = Merge::new(&budget, words, streams, chunk).unwrap();
                 assert_eq!(drain(&mut merge), expected, "{words} words, {sets:x?}, chunks of {chunk}");
                 assert!(!merge.advance().unwrap(), "the end stays the end");
