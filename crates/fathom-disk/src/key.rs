@@ -121,6 +121,16 @@ pub fn step_by_bytes(key: &mut [u64], gap: &[u8]) {
     }
 }
 
+/// The first `count` bytes, at most eight, least significant first. Those behind them are read along if they are there: one load, where a copy of any length would be a call.
+#[inline(always)]
+pub fn load_low(bytes: &[u8], count: usize) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(eight) if count < 8 => u64::from_le_bytes(*eight) & ((1 << (8 * count)) - 1),
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => load_partial(&bytes[..count.min(bytes.len())]),
+    }
+}
+
 /// The first eight bytes, or what there is of them, least significant first.
 pub fn load_partial(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
@@ -170,6 +180,19 @@ mod tests {
                     step_by_word(&mut key, difference[2]);
                     assert_eq!(&key, later);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn low_bytes_are_those_and_no_others() {
+        let bytes: Vec<u8> = (1..=12).collect();
+        for start in 0..=12 {
+            let rest = &bytes[start..];
+            for count in 0..=rest.len() {
+                let plain =
+                    rest[..count.min(8)].iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+                assert_eq!(load_low(rest, count), plain, "{count} of {rest:?}");
             }
         }
     }

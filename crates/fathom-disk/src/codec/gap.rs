@@ -153,10 +153,9 @@ pub(super) fn append_name(name: u64, out: &mut Vec<u8>) {
 
 /// Splits a named gap off `payload`.
 pub(super) fn split_name(payload: &[u8]) -> Result<(u64, &[u8]), Malformed> {
-    let (&length, rest) = payload.split_first().ok_or(Malformed)?;
-    let (bytes, rest) =
-        rest.split_at_checked(usize::from(length)).filter(|_| length <= 8).ok_or(Malformed)?;
-    Ok((key::load_partial(bytes), rest))
+    let (&length, bytes) = payload.split_first().filter(|&(&length, _)| length <= 8).ok_or(Malformed)?;
+    let rest = bytes.get(usize::from(length)..).ok_or(Malformed)?;
+    Ok((key::load_low(bytes, usize::from(length)), rest))
 }
 
 pub(super) fn literal_bytes(gap: u64) -> usize {

@@ -78,9 +78,7 @@ fn decode_one(
     for (out, &token) in keys[1..].iter_mut().zip(tokens) {
         let mut gap = table[usize::from(token)];
         if token == TOKEN_LITERAL {
-            let (bytes, rest) = split_long(literals)?;
-            gap = key::load_partial(bytes);
-            literals = rest;
+            ([_, gap], literals) = split_literal(literals)?;
         }
         key = key.wrapping_add(gap).wrapping_add(1);
         *out = key;
@@ -95,19 +93,25 @@ fn decode_two(
     keys: &mut [u64],
 ) -> Result<(), Malformed> {
     let mut key = key::wide(keys);
-    for (out, &token) in keys[2..].chunks_exact_mut(2).zip(tokens) {
+    for (out, &token) in keys[2..].as_chunks_mut::<2>().0.iter_mut().zip(tokens) {
+        let mut gap = [0, table[usize::from(token)]];
         if token == TOKEN_LITERAL {
-            let (bytes, rest) = split_long(literals)?;
-            let mut words = key::narrow(key);
-            key::step_by_bytes(&mut words, bytes);
-            key = key::wide(&words);
-            literals = rest;
-        } else {
-            key = key.wrapping_add(u128::from(table[usize::from(token)]) + 1);
+            (gap, literals) = split_literal(literals)?;
         }
-        out.copy_from_slice(&key::narrow(key));
+        key = key.wrapping_add(key::wide(&gap)).wrapping_add(1);
+        *out = key::narrow(key);
     }
     if literals.is_empty() { Ok(()) } else { Err(Malformed) }
+}
+
+/// Splits a long literal off, as at most two words.
+#[inline(always)]
+fn split_literal(literals: &[u8]) -> Result<([u64; 2], &[u8]), Malformed> {
+    let (length, bytes) = literals.split_first_chunk::<2>().ok_or(Malformed)?;
+    let length = usize::from(u16::from_le_bytes(*length));
+    let rest = bytes.get(length..).ok_or(Malformed)?;
+    let high = if length > 8 { key::load_low(&bytes[8..], length - 8) } else { 0 };
+    Ok(([high, key::load_low(bytes, length)], rest))
 }
 
 fn decode_many(
