@@ -39,6 +39,7 @@ const SEARCH: &[Defect] = &[
     Defect { feature: "sabotage-run-sync", suite: "power_loss" },
     Defect { feature: "sabotage-filter", suite: "tier" },
     Defect { feature: "sabotage-merge-last-key", suite: "tier" },
+    Defect { feature: "sabotage-trie", suite: "tier" },
 ];
 
 /// Builds of `fathom-search` that must find the same as any other.

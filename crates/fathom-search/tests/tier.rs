@@ -28,6 +28,7 @@ use fathom_search::retrace;
 use fathom_search::watch::Finding;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
+use oracle::graph::{Embedding, Graph};
 use oracle::program::random_program;
 use oracle::random::Random;
 
@@ -37,12 +38,14 @@ const BUDGETS: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 type Choice = Option<fn(Shares) -> Shares>;
 
 /// Sizes of the parts that are legal and make things hard.
-const SHARES: [Choice; 10] = [
+const SHARES: [Choice; 11] = [
     None,
     Some(|shares| Shares { filter_bytes: 0, dense_ratio: 0, ..shares }),
     Some(|shares| Shares { far_ratio: 0, dense_ratio: 0, ..shares }),
     Some(|shares| Shares { far_ratio: 0, ..shares }),
     Some(|shares| Shares { dense_ratio: u64::MAX, run_bytes: 0, ..shares }),
+    // All runs fold into a trie as soon as there is one, and the table of small layers is full soon.
+    Some(eager),
     Some(|shares| Shares { window_keys: 0, ..shares }),
     Some(|shares| Shares { window_keys: 1, table_bytes: 0, ..shares }),
     Some(|shares| Shares { shards: 1, closers: 1, candidate_keys: 3, ..shares }),
@@ -50,6 +53,10 @@ const SHARES: [Choice; 10] = [
     // Every layer but the smallest is wide beside that.
     Some(|shares| Shares { candidate_keys: shares.candidate_keys.min(20), run_bytes: 0, ..shares }),
 ];
+
+fn eager(shares: Shares) -> Shares {
+    Shares { dense_ratio: 0, regret_per_key: 0, table_bytes: shares.table_bytes.min(2 << 10), ..shares }
+}
 
 fn options(plan: Plan, shares: Choice) -> Options {
     Options { tag: [7; 16], plan, commit_every: Duration::ZERO, disk_limit: None, keep_from: 0, shares }
@@ -212,6 +219,56 @@ fn without_layers_the_path_is_the_same() {
     assert!(paths > 50 && dropped > 20, "{paths} paths, {dropped} searches that dropped layers are few");
 }
 
+/// Layers of a few states, thousands of them, with steps far back: the runs fold into tries where records are regular, and not where they are scattered or wide.
+#[test]
+fn deep_and_narrow_graphs_are_explored_as_the_judge_explores_them() {
+    let (rows, columns) = (1200, 7);
+    let successors: Vec<Vec<usize>> = (0..rows * columns)
+        .map(|node| {
+            let (row, column) = (node / columns, node % columns);
+            let on = (row + 1 < rows).then_some(node + columns);
+            let across = (column + 1 < columns).then_some(node + 1);
+            let back = (row % 11 == 3).then_some(node % 97 * columns % node.max(1));
+            [on, across, back].into_iter().flatten().collect()
+        })
+        .collect();
+    for (width_bits, embedding, folds) in [
+        (30, Embedding::Low, true),
+        (100, Embedding::High, true),
+        (64, Embedding::Scattered, false),
+        (190, Embedding::Low, false),
+    ] {
+        let mut graph = Graph::new(&successors, &[0]);
+        graph.embed(width_bits, embedding, &mut Random::new(5));
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("the graph is small");
+        for (budget_bytes, threads) in [(64 << 10, 1), (320 << 10, 1), (320 << 10, 2), (2 << 20, 2)] {
+            let shares: Choice = if budget_bytes < 2 << 20 { Some(eager) } else { None };
+            let volume = Volume::in_memory(4096);
+            let budget = Budget::new(budget_bytes + (64 << 10));
+            let settings = Settings {
+                threads,
+                conditions: conditions(&graph.shape),
+                stop_at_first: false,
+                max_depth: None,
+                coverage: true,
+                tuning: TUNINGS[1](),
+            };
+            let options = options(Plan::LookUp, shares);
+            let (mut tier, _) = Tier::open(&volume, &budget, &graph.shape, threads, options).unwrap();
+            let outcome = run(&graph, &mut tier, &budget, &settings, &Unobserved).unwrap();
+            assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
+            compare_counts(&outcome, &judge);
+            let asked = tier.cost().asked_of_tries;
+            let what = format!("{width_bits} bits, {embedding:?}, {budget_bytes} bytes, {threads} threads");
+            assert!(
+                !folds || budget_bytes < 320 << 10 || shares.is_none() || asked > 1000,
+                "{what}: tries were asked for {asked} keys"
+            );
+            assert!(folds || width_bits <= 128 || asked == 0, "{what}: no trie has keys so wide");
+        }
+    }
+}
+
 /// Threads that meet the same keys at the same time: layers large enough that both are always at work, and a window that does not hold them.
 #[test]
 fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {
@@ -221,7 +278,7 @@ fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {
         let Ok(judge) = explore(&graph, Limits { states: 20_000, transitions: 400_000 }) else { continue };
         for budget_bytes in [256 << 10, [300 << 10, 400 << 10, 512 << 10][seed as usize % 3], 2 << 20] {
             // As it is, and with layers that are wide beside the budget, so that memory changes hands.
-            for shares in [None, SHARES[8]] {
+            for shares in [None, SHARES[9]] {
                 let make = |shape: &Shape, budget: &Budget, threads: usize| {
                     let volume = Volume::in_memory(4096);
                     let options = options(Plan::LookUp, shares);

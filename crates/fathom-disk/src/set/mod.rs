@@ -1,10 +1,12 @@
 //! How are sets of keys sorted, merged, subtracted and kept, when they are larger than memory?
 //!
 //! Everything speaks [`KeyStream`]: ascending keys, a chunk at a time. [`sort`] makes a set of a buffer, [`sorter`] of a stream, [`merge`] one stream of
-//! many, [`difference`] takes away what is known, [`tiers`] keeps a growing set as few disjoint runs.
+//! many, [`difference`] takes away what is known, [`tiers`] keeps a growing set as few disjoint runs, [`shared_trie`] one that is made of
+//! equal parts in memory.
 
 pub mod difference;
 pub mod merge;
+pub mod shared_trie;
 pub mod sort;
 pub mod sorter;
 pub mod tiers;
@@ -15,6 +17,7 @@ use crate::run::RunWriter;
 
 pub use difference::Difference;
 pub use merge::Merge;
+pub use shared_trie::SharedTrie;
 pub use sort::{sort_unique, spill};
 pub use sorter::{Sorted, Sorter};
 pub use tiers::Tiers;

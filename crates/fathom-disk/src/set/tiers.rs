@@ -64,7 +64,12 @@ impl Tiers {
 
     /// The lowest level that is due for a merge.
     pub fn due(&self) -> Option<usize> {
-        self.levels.iter().position(|runs| runs.len() >= self.fan)
+        self.crowded(self.fan)
+    }
+
+    /// The lowest level that has at least so many runs.
+    pub fn crowded(&self, runs: usize) -> Option<usize> {
+        self.levels.iter().position(|level| level.len() >= runs)
     }
 
     /// All runs with their levels, lowest level first, and there the newest.

@@ -76,6 +76,14 @@ impl Table {
         Ok(Table { bits, store: Store::Split(Box::new(split)) })
     }
 
+    /// Makes room for so many keys at once where keys are stored whole, for who knows how many will come: growing would move most of them several times.
+    pub fn reserve(&mut self, keys: usize) -> Result<(), BudgetError> {
+        match &mut self.store {
+            Store::Direct(table) => table.reserve(keys),
+            Store::Split(_) => Ok(()),
+        }
+    }
+
     /// Width of the keys in bits.
     pub fn bits(&self) -> u32 {
         self.bits

@@ -15,8 +15,10 @@ pub struct Cost {
     pub write: Duration,
     /// Merging runs.
     pub merge: Duration,
-    /// Keys that the filter did not deny.
+    /// Keys that were looked up: in a trie, or in runs because the filter did not deny them.
     pub asked: u64,
+    /// Keys among them that a trie was asked for.
+    pub asked_of_tries: u64,
     /// Keys among them that were found.
     pub hits: u64,
 }
@@ -30,6 +32,7 @@ impl Cost {
         self.write += other.write;
         self.merge += other.merge;
         self.asked += other.asked;
+        self.asked_of_tries += other.asked_of_tries;
         self.hits += other.hits;
     }
 }

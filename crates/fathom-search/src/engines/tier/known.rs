@@ -3,12 +3,15 @@
 //! ```text
 //! many candidates   --> table of small layers? --> all runs, gone through beside the candidates; a large one behind a filter of its own --> new
 //! few candidates    --> table of small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
+//!                                              \-> or, where the runs fold into it: trie of all runs? --> new
 //! ```
-//! A known state is in the table or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk; a filter of a run has every key of it.
+//! A known state is in the table or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk; a filter of a run has every key of it; the trie
+//! has the keys of all runs and no others.
 //! The table takes layers too small to be worth a run; when it is full it becomes one.
 //!
 //! Memory: filters, table, fences and roots of the runs, as [`Shares`] says. I/O of a subtraction: the blocks that can hold a key that filters do not deny.
 
+mod folded;
 mod memory;
 
 use std::time::Instant;
@@ -25,13 +28,17 @@ use super::cost::Cost;
 use super::layer_store::BlockEncoder;
 use super::place::Place;
 use super::shares::Shares;
+use folded::Folded;
 
 /// The known states of a shard.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) runs: Tiers,
     filter: Bloom,
+    folded: Folded,
     table: Option<Table>,
+    /// Keys that the table had when it was last full.
+    table_keys: usize,
     shares: Shares,
     /// Runs in which many keys are looked up at a time, runs in which few are, and runs with a filter of their own.
     dense_config: RunConfig,
@@ -86,6 +93,9 @@ const BLOCK_KEYS: usize = 256;
 const FAR_BLOCK_KEYS: usize = 128;
 /// Keys in a block of a run that is gone through, at most.
 const DENSE_BLOCK_KEYS: usize = 8192;
+/// So many times as many runs of a level are merged where a trie has their keys.
+const FOLDED_FAN: usize = 4;
+
 impl Tools {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Tools, DiskError> {
         let (budget, words) = (&place.budget, place.width.words());
@@ -113,7 +123,9 @@ impl Known {
         Ok(Known {
             runs: Tiers::new(shares.fan),
             filter: Bloom::new(0, 0, &place.budget)?,
+            folded: Folded::default(),
             table: None,
+            table_keys: 0,
             shares: *shares,
             dense_config,
             sparse_config,
@@ -143,11 +155,12 @@ impl Known {
     ) -> Result<Absorbed, DiskError> {
         self.candidates = candidates;
         self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
-        let touched = self.dense || self.touch_most_blocks(candidates);
         if scan || !small {
-            // A table that is asked for every candidate of a large layer costs more than a small run does.
+            // A table that is asked for every candidate of a large layer costs more than a small run does, and folding such a layer more than going through the runs.
+            self.folded.let_go();
             self.flush(place)?;
         }
+        let touched = !self.folded.is_there() && (self.dense || self.touch_most_blocks(candidates));
         let mut sink = None;
         let runs = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
         let outcome = if scan {
@@ -320,6 +333,17 @@ impl Known {
         found.clear();
         found.resize(keys.len() / words, false)?;
         self.mark_in_table(keys, found, chosen);
+        if self.folded.mark(keys, found) {
+            fresh.clear();
+            fresh.extend(keys)?;
+            let kept = retain_unmarked(words, fresh, found);
+            fresh.truncate(kept);
+            cost.asked += (keys.len() / words) as u64;
+            cost.asked_of_tries += (keys.len() / words) as u64;
+            cost.hits += ((keys.len() - kept) / words) as u64;
+            cost.look_up += began.elapsed();
+            return Ok(());
+        }
         chosen.clear();
         self.filter.query_batch(keys, words, chosen);
         chosen.retain(|index| !found[*index as usize]);
@@ -379,6 +403,10 @@ impl Known {
 
     /// How a run of so many keys is written.
     fn config(&self, keys: u64) -> &RunConfig {
+        if self.folded.is_there() {
+            // Nothing is looked up in it.
+            return &self.dense_config;
+        }
         match self.dense {
             true if self.is_far(keys) && self.filter_bits().is_some() => &self.far_config,
             true => &self.dense_config,
@@ -403,7 +431,12 @@ impl Known {
     ) -> Result<(), DiskError> {
         let table = match &mut self.table {
             Some(table) => table,
-            None => self.table.insert(Table::whole(place.width.bits(), &place.budget)?),
+            none => {
+                let table = none.insert(Table::whole(place.width.bits(), &place.budget)?);
+                // As many as the one before had, if there is room at once.
+                let _ = table.reserve(self.table_keys);
+                table
+            }
         };
         tools.chosen.clear();
         table.insert_batch(fresh, &mut tools.chosen).map_err(|full| full.reason)?;
@@ -426,12 +459,15 @@ impl Known {
         }
         let words = place.width.words();
         let full = |table: &Table| table.bytes() + table.len() * words * 8 > self.shares.table_bytes;
-        if self.table.as_ref().is_some_and(full) {
+        if let Some(table) = self.table.as_ref().filter(|table| full(table)) {
+            self.table_keys = table.len();
             self.flush(place)?;
         }
         tools.cost.write += began.elapsed();
         let began = Instant::now();
-        while let Some(level) = self.runs.due() {
+        // Runs in which nothing is looked up can wait for more of their like.
+        let fan = self.shares.fan * if self.folded.is_there() { FOLDED_FAN } else { 1 };
+        while let Some(level) = self.runs.crowded(fan) {
             self.merge(place, Some(level))?;
         }
         while self.runs.runs().count() > self.shares.runs_max {
@@ -464,6 +500,7 @@ impl Known {
         let mut writer = RunWriter::new(&place.volume, &place.budget, &name, config)?;
         writer.push(&keys)?;
         self.filter.insert_batch(&keys, words);
+        self.folded.insert(words, &keys);
         let count = writer.finish(false)?.keys;
         drop(keys);
         let run = place.open_run(&name)?;

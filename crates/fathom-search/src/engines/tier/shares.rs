@@ -29,6 +29,8 @@ pub struct Shares {
     pub far_ratio: u64,
     /// Bits per key of such a filter, at least and at most; one of no bits denies nothing.
     pub far_bits: (u64, u64),
+    /// A filter or a trie of all runs is worth building when so many keys per key in it were decoded for nothing.
+    pub regret_per_key: u64,
     /// Keys in the window at most, 0 for none.
     pub window_keys: usize,
     /// The table of small layers of a shard at most, 0 for none.
@@ -90,6 +92,9 @@ const FAR_RATIO: u64 = 32;
 /// With fewer bits the blocks that are read in vain, and the runs that are not in memory for the filter's sake, cost more than going through the keys; more are not worth their memory.
 const FAR_BITS: (u64, u64) = (7, 10);
 
+/// Building one costs as much as decoding a few keys for each in it.
+const REGRET_PER_KEY: u64 = 4;
+
 impl Shares {
     /// Shares of `bytes` for so many threads.
     pub fn of(bytes: usize, threads: usize, width: KeyWidth, breadth: Breadth) -> Shares {
@@ -145,6 +150,7 @@ impl Shares {
             filter_bytes: choose(400, 0) / shards,
             far_ratio: FAR_RATIO,
             far_bits: FAR_BITS,
+            regret_per_key: REGRET_PER_KEY,
             window_keys: part(130) / (width.words() * 8),
             table_bytes: choose(50, 10) / shards,
             candidate_keys: (choose(80, 310) / (threads * shards) / sorted_key_bytes(width)).max(16),
@@ -175,6 +181,7 @@ impl Shares {
             filter_bytes: if bytes < 16 << 10 { 0 } else { bytes / 8 },
             far_ratio: FAR_RATIO,
             far_bits: FAR_BITS,
+            regret_per_key: REGRET_PER_KEY,
             window_keys: (bytes / 64 / (width.words() * 8)).max(1),
             table_bytes: if bytes < 32 << 10 { 0 } else { bytes / 16 },
             candidate_keys: (bytes / 16 / threads / sorted_key_bytes(width)).max(2),

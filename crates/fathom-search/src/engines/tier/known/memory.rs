@@ -1,8 +1,8 @@
 //! What of a shard's runs stays in memory, and when is a filter worth more?
 //!
 //! Runs and filters share one pot. Runs go in first, the smallest before the others. Where layers are dense, a run that is far larger than they are has a filter of its own, if there is memory
-//! for a good one. Where they are not, one filter before all runs takes the place of runs once look-ups that it would have spared have cost more than building it, and lets go of
-//! it when layers were dense for a while.
+//! for a good one. Where they are not, something takes the place of runs once look-ups that it would have spared have cost more than building it, and lets go of
+//! it when layers were dense for a while: all runs folded into a trie if they fit in that, else one filter before all runs.
 
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
@@ -13,8 +13,6 @@ use super::super::place::Place;
 use super::super::shares::Shares;
 use super::{Known, run_configs};
 
-/// A filter is worth building when so many keys per key in it were decoded for nothing.
-const REGRET_PER_KEY: u64 = 4;
 /// A filter that was not asked for so many layers is let go.
 const FILTER_IDLE_LAYERS: u32 = 16;
 /// Bits of filter per key, as long as there is room for more.
@@ -31,6 +29,7 @@ impl Known {
     /// Lets go of what memory it can; [`Known::reshare`] follows.
     pub(in super::super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
         self.filter = Bloom::new(0, 0, &place.budget)?;
+        self.folded.let_go();
         self.drop_run_filters();
         self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
         Ok(())
@@ -46,10 +45,8 @@ impl Known {
 
     /// Keeps runs in memory, the smallest first, as far as their share goes; of the others the fences, as far as that share goes.
     pub(super) fn keep_in_memory(&mut self, place: &Place) -> Result<(), DiskError> {
-        self.keep_within(
-            place,
-            self.shares.run_bytes.saturating_sub(self.filter.bytes() + self.run_filter_bytes()),
-        )
+        let taken = self.filter.bytes() + self.folded.bytes() + self.run_filter_bytes();
+        self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))
     }
 
     fn keep_within(&mut self, place: &Place, mut room: usize) -> Result<(), DiskError> {
@@ -79,6 +76,9 @@ impl Known {
 
     /// Builds the filters that the layer just closed has shown to be worth it, and lets go of one that nobody asks.
     pub(super) fn tend_filters(&mut self, place: &Place) -> Result<(), DiskError> {
+        if self.folded.is_there() {
+            return Ok(());
+        }
         if self.dense {
             self.idle += 1;
             if self.idle == FILTER_IDLE_LAYERS && self.filter.bytes() > 0 {
@@ -145,16 +145,42 @@ impl Known {
     /// Makes the filter before all runs larger, from their keys, once look-ups that it should have spared have cost more than that.
     fn grow_filter(&mut self, place: &Place) -> Result<(), DiskError> {
         let keys = self.runs.count();
-        if self.regret < keys * REGRET_PER_KEY {
+        if self.regret < keys * self.shares.regret_per_key {
             return Ok(());
         }
         self.regret = 0;
+        if self.fold(place)? {
+            return Ok(());
+        }
         let wanted = keys as usize * FILTER_BITS / 8 * FILTER_GROWTH;
         let bytes = wanted.max(FILTER_BYTES_MIN).min(self.filter_bytes_max());
         if bytes < self.filter.bytes() * 5 / 4 || bytes == 0 {
             return Ok(());
         }
         self.rebuild_filter(place, bytes)
+    }
+
+    /// Folds all runs, in place of the filters and of some of the runs in memory; says whether they fit.
+    fn fold(&mut self, place: &Place) -> Result<bool, DiskError> {
+        let room = self.shares.filter_bytes;
+        if place.width.words() > 2 || !self.folded.is_promising(self.runs.count(), room) {
+            return Ok(false);
+        }
+        self.filter = Bloom::new(0, 0, &place.budget)?;
+        self.drop_run_filters();
+        self.keep_within(place, self.shares.run_bytes.saturating_sub(room))?;
+        let words = place.width.words();
+        let fits = self
+            .runs
+            .scan(&place.budget, words, self.shares.scan_bytes)
+            .and_then(|mut keys| self.folded.fold(place, &mut keys, self.runs.count(), room));
+        let fits = match fits {
+            // Another thread has the memory now: a trie is a luxury.
+            Err(DiskError::Budget(_)) => false,
+            outcome => outcome?,
+        };
+        self.keep_in_memory(place)?;
+        Ok(fits)
     }
 
     /// What a filter may take: not what the runs take in memory, if both can be there.

@@ -1,0 +1,425 @@
+//! Which keys are in a set whose equal parts are kept once?
+//!
+//! State sets are made of products: below many different beginnings of keys the same endings follow. A [`SharedTrie`] is a trie over the bytes of keys, most significant first, in
+//! which equal subtrees are one node, so such a set takes a small part of a bit per key, and is asked without decoding anything. Not all sets are made so: whoever builds one says what it may
+//! take, and goes without if that is exceeded.
+//!
+//! ```text
+//! node    keys-1 : u8 | digits, ascending: a byte each up to 32, 256 bits above | nodes below: u32 each, none in the last level
+//! ```
+//! Nodes of a level lie one behind the other and never change; a set that grows leaves nodes behind that nothing refers to any more. Made anew it is smaller.
+//!
+//! Memory: nodes, and five to ten bytes per node to find equal ones; 1 KiB per level. For keys of one and two words.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::budget::{Budget, BudgetError, ChargedVec};
+use crate::key::{self, KeyWidth};
+
+/// A set of keys that only grows.
+#[derive(Debug)]
+pub struct SharedTrie {
+    width: KeyWidth,
+    levels: Vec<Level>,
+    root: Option<u32>,
+    /// A node of each level while it is made.
+    open: ChargedVec<OpenNode>,
+    encoded: Vec<u8>,
+}
+
+/// The nodes at one distance from the root.
+#[derive(Debug)]
+struct Level {
+    budget: Budget,
+    /// Whether it is the last.
+    last: bool,
+    nodes: ChargedVec<u8>,
+    count: usize,
+    /// Where nodes begin, by their hash; at most half full.
+    places: ChargedVec<u32>,
+}
+
+/// Digits, and what is below each.
+#[derive(Clone, Copy, Debug)]
+struct OpenNode {
+    digits: Digits,
+    below: [u32; 256],
+}
+
+/// A set of bytes.
+type Digits = [u64; 4];
+
+/// A node as it lies in its level.
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    count: usize,
+    digits: &'a [u8],
+    below: &'a [u8],
+}
+
+/// Up to so many digits are listed.
+const LISTED: usize = 32;
+const BITMAP_BYTES: usize = 32;
+/// No node is longer.
+const NODE_BYTES_MAX: usize = 1 + BITMAP_BYTES + 256 * 4;
+const EMPTY: u32 = u32::MAX;
+const OWNER: &str = "shared trie";
+
+impl SharedTrie {
+    /// An empty set; none if keys are wider than two words.
+    pub fn new(width: KeyWidth, budget: &Budget) -> Result<Option<SharedTrie>, BudgetError> {
+        if width.words() > 2 {
+            return Ok(None);
+        }
+        let depth = width.bytes();
+        let levels =
+            (0..depth).map(|level| Level::new(budget, level + 1 == depth)).collect::<Result<_, _>>()?;
+        let mut open = ChargedVec::with_capacity(budget, OWNER, depth)?;
+        open.resize(depth, OpenNode { digits: [0; 4], below: [EMPTY; 256] })?;
+        Ok(Some(SharedTrie { width, levels, root: None, open, encoded: Vec::with_capacity(NODE_BYTES_MAX) }))
+    }
+
+    /// Bytes of its nodes, and of what finds equal ones.
+    pub fn bytes(&self) -> usize {
+        self.levels.iter().map(|level| level.nodes.capacity() + level.places.capacity() * 4).sum()
+    }
+
+    /// Adds strictly ascending keys. After a refusal the set is what it was.
+    pub fn insert(&mut self, keys: &[u64]) -> Result<(), BudgetError> {
+        let keys = told(self.width.words(), keys);
+        if !keys.is_empty() {
+            self.root = Some(self.grow(0, self.root, keys)?);
+        }
+        Ok(())
+    }
+
+    /// Sets `found[i]` for each of the ascending `keys` that is in the set; the others stay as they are.
+    pub fn mark(&self, keys: &[u64], found: &mut [bool]) {
+        let Some(root) = self.root else { return };
+        match self.width.words() {
+            1 => self.mark_numbers(root, keys.iter().map(|&key| u128::from(key)), found),
+            _ => self.mark_numbers(root, keys.chunks_exact(2).map(key::wide), found),
+        }
+    }
+
+    fn mark_numbers(&self, root: u32, keys: impl Iterator<Item = u128>, found: &mut [bool]) {
+        let depth = self.levels.len();
+        // The way to the key before: the node of each level, as far as it went.
+        let mut way = [root; 16];
+        let (mut known, mut before) = (0, 0);
+        for (key, found) in keys.zip(found) {
+            let unlike = 128 - (key ^ before).leading_zeros() as usize;
+            // The first level whose digit is another one.
+            let mut level = known.min(depth.saturating_sub(unlike.div_ceil(8)));
+            before = key;
+            *found |= loop {
+                let node = self.levels[level].node(way[level]);
+                let digit = (key >> (8 * (depth - 1 - level))) as u8;
+                let Some(index) = node.index_of(digit) else { break false };
+                if level + 1 == depth {
+                    break true;
+                }
+                level += 1;
+                way[level] = node.below(index);
+            };
+            known = level;
+        }
+    }
+
+    /// The node with what the node has, if there is one, and the keys, which have the same digits above this level.
+    fn grow(&mut self, level: usize, node: Option<u32>, mut keys: &[u64]) -> Result<u32, BudgetError> {
+        let words = self.width.words();
+        self.open[level].digits = [0; 4];
+        if let Some(place) = node {
+            self.levels[level].node(place).open(&mut self.open[level]);
+        }
+        let index = self.levels.len() - 1 - level;
+        while !keys.is_empty() {
+            let digit = key::byte(&keys[..words], index);
+            let alike = self.alike(keys, index, digit);
+            let held = has(&self.open[level].digits, digit);
+            if index > 0 {
+                let below = held.then(|| self.open[level].below[usize::from(digit)]);
+                let grown = self.grow(level + 1, below, &keys[..alike])?;
+                self.open[level].below[usize::from(digit)] = grown;
+            }
+            self.open[level].digits[usize::from(digit >> 6)] |= 1 << (digit & 63);
+            keys = &keys[alike..];
+        }
+        self.levels[level].keep(&self.open[level], &mut self.encoded)
+    }
+
+    /// How many words of the ascending keys have that digit, as the first of them has: those after them are greater.
+    fn alike(&self, keys: &[u64], index: usize, digit: u8) -> usize {
+        let words = self.width.words();
+        let has_digit = |place: usize| key::byte(&keys[place * words..(place + 1) * words], index) == digit;
+        let all = keys.len() / words;
+        let mut stride = 1;
+        while stride < all && has_digit(stride) {
+            stride *= 2;
+        }
+        let (mut low, mut high) = (stride / 2 + 1, stride.min(all));
+        while low < high {
+            let middle = (low + high) / 2;
+            if has_digit(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low * words
+    }
+}
+
+impl Level {
+    fn new(budget: &Budget, last: bool) -> Result<Level, BudgetError> {
+        Ok(Level {
+            budget: budget.clone(),
+            last,
+            nodes: ChargedVec::with_capacity(budget, OWNER, 0)?,
+            count: 0,
+            places: ChargedVec::with_capacity(budget, OWNER, 0)?,
+        })
+    }
+
+    /// The node that begins there.
+    #[inline(always)]
+    fn node(&self, place: u32) -> Node<'_> {
+        let bytes = &self.nodes[place as usize..];
+        let count = usize::from(bytes[0]) + 1;
+        let (digits, rest) = bytes[1..].split_at(if count <= LISTED { count } else { BITMAP_BYTES });
+        Node { count, digits, below: if self.last { &[] } else { &rest[..count * 4] } }
+    }
+
+    /// Where a node with these digits and nodes below is, added if there was none. `encoded` is used up.
+    fn keep(&mut self, open: &OpenNode, encoded: &mut Vec<u8>) -> Result<u32, BudgetError> {
+        open.encode(self.last, encoded);
+        if self.count * 2 >= self.places.len() {
+            self.make_places()?;
+        }
+        let mask = self.places.len() - 1;
+        let mut slot = xxh3_64(encoded) as usize & mask;
+        while self.places[slot] != EMPTY {
+            let place = self.places[slot] as usize;
+            if self.nodes[place..].starts_with(encoded) {
+                return Ok(place as u32);
+            }
+            slot = (slot + 1) & mask;
+        }
+        let place = self.nodes.len();
+        if place + encoded.len() > self.nodes.capacity() {
+            self.nodes.reserve((place / 2).max(encoded.len()).max(256))?;
+        }
+        self.nodes.extend(encoded)?;
+        self.places[slot] = place as u32;
+        self.count += 1;
+        Ok(place as u32)
+    }
+
+    /// Doubles the places.
+    fn make_places(&mut self) -> Result<(), BudgetError> {
+        let length = (self.places.len() * 2).max(16);
+        let mut places = ChargedVec::with_capacity(&self.budget, OWNER, length)?;
+        places.resize(length, EMPTY)?;
+        let mut place = 0;
+        while place < self.nodes.len() {
+            let bytes = self.node(place as u32).bytes();
+            let mut slot = xxh3_64(&self.nodes[place..place + bytes]) as usize & (length - 1);
+            while places[slot] != EMPTY {
+                slot = (slot + 1) & (length - 1);
+            }
+            places[slot] = place as u32;
+            place += bytes;
+        }
+        self.places = places;
+        Ok(())
+    }
+}
+
+impl OpenNode {
+    fn encode(&self, last: bool, out: &mut Vec<u8>) {
+        let count: usize = self.digits.iter().map(|word| word.count_ones() as usize).sum();
+        out.clear();
+        out.push((count - 1) as u8);
+        if count <= LISTED {
+            out.extend(each(self.digits));
+        } else {
+            out.extend(self.digits.iter().flat_map(|word| word.to_le_bytes()));
+        }
+        if !last {
+            out.extend(each(self.digits).flat_map(|digit| self.below[usize::from(digit)].to_le_bytes()));
+        }
+    }
+}
+
+impl Node<'_> {
+    fn bytes(&self) -> usize {
+        1 + self.digits.len() + self.below.len()
+    }
+
+    /// How many digits of the node come before this one, if it has it.
+    #[inline(always)]
+    fn index_of(&self, digit: u8) -> Option<usize> {
+        if self.count <= LISTED {
+            return self.digits.iter().position(|&held| held == digit);
+        }
+        let (word, bit) = (usize::from(digit >> 6), digit & 63);
+        if self.word(word) >> bit & 1 == 0 {
+            return None;
+        }
+        let before = (0..word).map(|word| self.word(word).count_ones()).sum::<u32>();
+        Some((before + (self.word(word) & ((1 << bit) - 1)).count_ones()) as usize)
+    }
+
+    /// The node below the digit of that index.
+    #[inline(always)]
+    fn below(&self, index: usize) -> u32 {
+        u32::from_le_bytes(self.below[index * 4..index * 4 + 4].try_into().expect("four bytes"))
+    }
+
+    /// A word of the digits, where they are bits.
+    #[inline(always)]
+    fn word(&self, word: usize) -> u64 {
+        u64::from_le_bytes(self.digits[word * 8..word * 8 + 8].try_into().expect("eight bytes"))
+    }
+
+    fn open(&self, into: &mut OpenNode) {
+        into.digits = [0; 4];
+        if self.count <= LISTED {
+            for &digit in self.digits {
+                into.digits[usize::from(digit >> 6)] |= 1 << (digit & 63);
+            }
+        } else {
+            into.digits = std::array::from_fn(|word| self.word(word));
+        }
+        if !self.below.is_empty() {
+            for (index, digit) in each(into.digits).enumerate() {
+                into.below[usize::from(digit)] = self.below(index);
+            }
+        }
+    }
+}
+
+/// Deliberately wrong in builds with `sabotage-trie`: the last of many keys is forgotten.
+fn told(words: usize, keys: &[u64]) -> &[u64] {
+    let forgotten = if cfg!(feature = "sabotage-trie") && keys.len() > words { words } else { 0 };
+    &keys[..keys.len() - forgotten]
+}
+
+fn has(digits: &Digits, digit: u8) -> bool {
+    digits[usize::from(digit >> 6)] >> (digit & 63) & 1 == 1
+}
+
+/// The digits, ascending.
+fn each(digits: Digits) -> impl Iterator<Item = u8> {
+    (0..4u8).flat_map(move |word| {
+        let mut rest = digits[usize::from(word)];
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros() as u8)?;
+            rest &= rest - 1;
+            Some(word << 6 | bit)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Any bits, by a generator that shares nothing with what is tested.
+    fn random(state: &mut u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state
+    }
+
+    fn words_of(key: u128, words: usize) -> Vec<u64> {
+        if words == 1 { vec![key as u64] } else { key::narrow(key).to_vec() }
+    }
+
+    /// Inserts the keys in batches and compares answers for them, their neighbours and others with a set of the standard library.
+    fn compare(bits: u32, mut key_of: impl FnMut(u64) -> u128, seed: u64) {
+        let width = KeyWidth::new(bits).expect("a width");
+        let budget = Budget::unlimited();
+        let mut trie = SharedTrie::new(width, &budget).expect("memory").expect("narrow keys");
+        let (mut known, mut state) = (BTreeSet::new(), seed);
+        let mask = u128::MAX >> (128 - bits);
+        for batch in 0..12u64 {
+            let keys: BTreeSet<u128> = (0..1 << batch).map(|_| key_of(random(&mut state)) & mask).collect();
+            let flat: Vec<u64> = keys.iter().flat_map(|&key| words_of(key, width.words())).collect();
+            trie.insert(&flat).expect("memory");
+            known.extend(&keys);
+            let near =
+                |&key: &u128| [key.wrapping_sub(1) & mask, key, (key + 1) & mask, key ^ (mask / 3 + 1)];
+            let asked: BTreeSet<u128> = known.iter().flat_map(near).chain([0, mask]).collect();
+            let flat: Vec<u64> = asked.iter().flat_map(|&key| words_of(key, width.words())).collect();
+            let mut found = vec![false; asked.len()];
+            trie.mark(&flat, &mut found);
+            for (key, found) in asked.iter().zip(found) {
+                assert_eq!(
+                    found,
+                    known.contains(key),
+                    "{bits} bits, seed {seed}, batch {batch}, key {key:x}"
+                );
+            }
+        }
+        drop(trie);
+        assert_eq!(budget.used(), 0, "all memory is given back");
+    }
+
+    #[test]
+    fn answers_are_those_of_a_set() {
+        for bits in [1, 3, 8, 9, 16, 29, 33, 63, 64, 65, 88, 127, 128] {
+            for seed in [3, 1 << 40 | 7] {
+                let spread = |word: u64| u128::from(word) << 64 | u128::from(word.rotate_left(21) ^ 0x5555);
+                compare(bits, spread, seed);
+                // Products: few beginnings, few endings.
+                compare(
+                    bits,
+                    |word| (u128::from(word % 61) << (bits / 2)) | (u128::from(word >> 32) % 300),
+                    seed,
+                );
+                // All of a range.
+                let mut next = 0u128;
+                compare(
+                    bits,
+                    |_| {
+                        next += 1;
+                        next
+                    },
+                    seed,
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn equal_parts_take_memory_once() {
+        let width = KeyWidth::new(48).expect("a width");
+        let mut trie = SharedTrie::new(width, &Budget::unlimited()).expect("memory").expect("narrow keys");
+        let keys: Vec<u64> =
+            (0..20_000u64).flat_map(|front| (0..50u64).map(move |end| (front << 16) | (end * 7))).collect();
+        trie.insert(&keys).expect("memory");
+        assert!(trie.bytes() < keys.len() / 20, "{} bytes for {} keys", trie.bytes(), keys.len());
+    }
+
+    #[test]
+    fn a_refusal_leaves_the_set_as_it_was() {
+        let width = KeyWidth::new(64).expect("a width");
+        let budget = Budget::new(64 << 10);
+        let mut trie = SharedTrie::new(width, &budget).expect("memory").expect("narrow keys");
+        let first: Vec<u64> = (0..100).map(|key| key * 0x1_0000_0001).collect();
+        trie.insert(&first).expect("there is room for a hundred");
+        let many: Vec<u64> = (0..100_000).map(|key| key * 0x0123_4567_89ab).collect();
+        assert!(trie.insert(&many).is_err(), "there is no room for all");
+        let mut found = vec![false; first.len()];
+        trie.mark(&first, &mut found);
+        assert!(found.iter().all(|&found| found));
+        let mut found = vec![false; many.len()];
+        trie.mark(&many, &mut found);
+        assert_eq!(found.iter().filter(|&&found| found).count(), 1, "zero was among the first");
+    }
+}
