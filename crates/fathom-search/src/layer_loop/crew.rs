@@ -189,9 +189,10 @@ struct Meeting {
     woken: Condvar,
 }
 
-/// How often a thread asks, giving way to others in between, before it goes to sleep: some tenths of a millisecond if nobody takes the chance. Between two
-/// layers it is less than that, and waking a sleeping processor would take as long.
-const QUESTIONS: u32 = 1024;
+/// How often a thread asks, giving way to others in between, before it goes to sleep: a few milliseconds if nobody takes the chance. Between two layers it is less than
+/// that. Waking a sleeping processor would take a tenth of a millisecond, and the kernel may wake the thread on a processor that is taken, where it stays for
+/// milliseconds.
+const QUESTIONS: u32 = 1 << 13;
 
 impl Meeting {
     fn new(size: usize) -> Meeting {
