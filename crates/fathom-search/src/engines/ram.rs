@@ -188,9 +188,7 @@ impl RamTable {
     fn route(&self, worker: &mut Worker, candidates: &[u64]) -> Result<(), SearchError> {
         let Worker { recent, kept, routes, number, .. } = worker;
         let number = *number;
-        kept.clear();
-        recent.keep_others(candidates, kept);
-        routes.put(self.table.addressing(), kept);
+        routes.put(self.table.addressing(), recent.keep_others(candidates, kept));
         for shard in 0..self.table.shard_count() {
             let is_own = self.mail.owner(shard) == number;
             if is_own && self.mail.waits(shard) {
@@ -326,9 +324,8 @@ impl LayerPolicy for RamTable {
         }
         let Worker { recent, kept, new, fresh, .. } = worker;
         for piece in candidates.words().chunks(self.batch_records * words) {
-            kept.clear();
-            recent.keep_others(piece, kept);
-            insert(&mut self.table.lock(0), kept, new, fresh)?;
+            let others = recent.keep_others(piece, kept);
+            insert(&mut self.table.lock(0), others, new, fresh)?;
         }
         Ok(())
     }
