@@ -5,8 +5,11 @@
 //! ```text
 //! block   records : u16 | payload bytes : u32 | payload (gap code)
 //! ```
-//! Blocks lie in chunks that never move, so nothing is copied when the space grows. Memory: 1 to 2.5 bytes per state on real models, 24 bytes per layer, and
-//! 16 bytes per block of the current layer.
+//! Each thread that codes has chunks of its own, and blocks stay where they were coded: closing a layer is writing down where they are. A *stretch* is blocks of one layer
+//! that follow one another in a chunk. Memory: 1 to 2.5 bytes per state on real models, 8 bytes per layer, 32 per stretch (a thread of its own for a layer makes
+//! one, threads together a few each), and 16 bytes per block of the current layer.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use fathom_disk::budget::{Budget, BudgetError, ChargedVec};
 use fathom_disk::codec::{Codec, Decoder, Encoder, payload_bytes_max};
@@ -24,16 +27,28 @@ const CHUNK_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Layers {
     width: KeyWidth,
-    budget: Budget,
-    chunks: Vec<ChargedVec<u8>>,
-    layers: ChargedVec<Entry>,
+    /// What each writer coded.
+    arenas: Vec<Arena>,
+    /// Of all layers, in order.
+    stretches: ChargedVec<Stretch>,
+    /// Just behind the stretches of each layer.
+    layers: ChargedVec<usize>,
     /// The blocks of the layer that was closed last.
     current: ChargedVec<Place>,
 }
 
-/// A layer: where its blocks begin, and how many there are.
+/// The chunks of one writer; behind a lock since it writes while others read. Nobody waits for it: who codes reads nothing, and who reads only reads. No two share a cache
+/// line, nor a pair of lines that are fetched together.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Arena {
+    budget: Budget,
+    chunks: RwLock<Vec<ChargedVec<u8>>>,
+}
+
+/// Blocks that follow one another in a chunk.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Stretch {
     first: Place,
     blocks: usize,
 }
@@ -41,7 +56,8 @@ struct Entry {
 /// Where a block lies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
-    chunk: usize,
+    arena: u32,
+    chunk: u32,
     offset: usize,
 }
 
@@ -50,64 +66,79 @@ pub(crate) struct Place {
 pub(crate) struct LayerEncoder {
     width: KeyWidth,
     encoder: Encoder,
-    payload: Vec<u8>,
+    bytes: Vec<u8>,
     _charge: fathom_disk::budget::Charge,
 }
 
 impl LayerEncoder {
     pub(crate) fn new(budget: &Budget, width: KeyWidth) -> Result<LayerEncoder, BudgetError> {
-        let room = payload_bytes_max(width, BLOCK_KEYS);
+        let room = HEADER_BYTES + payload_bytes_max(width, BLOCK_KEYS);
         Ok(LayerEncoder {
             width,
             encoder: Encoder::new(budget, OWNER, width, BLOCK_KEYS)?,
             _charge: budget.charge(OWNER, room)?,
-            payload: Vec::with_capacity(room),
+            bytes: Vec::with_capacity(room),
         })
     }
 
-    /// Appends the blocks of sorted, distinct records.
-    pub(crate) fn encode(&mut self, records: &[u64], out: &mut ChargedVec<u8>) -> Result<(), BudgetError> {
-        let words = self.width.words();
-        for block in records.chunks(BLOCK_KEYS * words) {
-            self.payload.clear();
-            self.encoder.encode(Codec::Gap, block, &mut self.payload);
-            let needed = HEADER_BYTES + self.payload.len();
-            if out.len() + needed > out.capacity() {
-                out.reserve(needed.max(out.len()))?;
-            }
-            out.extend(&((block.len() / words) as u16).to_le_bytes())?;
-            out.extend(&(self.payload.len() as u32).to_le_bytes())?;
-            out.extend(&self.payload)?;
-        }
-        Ok(())
+    /// Codes one block; it is there until the next one.
+    fn block(&mut self, records: &[u64]) -> &[u8] {
+        self.bytes.clear();
+        self.bytes.resize(HEADER_BYTES, 0);
+        self.encoder.encode(Codec::Gap, records, &mut self.bytes);
+        let count = (records.len() / self.width.words()) as u16;
+        let length = (self.bytes.len() - HEADER_BYTES) as u32;
+        self.bytes[..2].copy_from_slice(&count.to_le_bytes());
+        self.bytes[2..HEADER_BYTES].copy_from_slice(&length.to_le_bytes());
+        &self.bytes
     }
 }
 
 impl Layers {
-    pub(crate) fn new(budget: &Budget, width: KeyWidth) -> Result<Layers, BudgetError> {
+    /// Room for what so many writers code.
+    pub(crate) fn new(budget: &Budget, width: KeyWidth, writers: usize) -> Result<Layers, BudgetError> {
         Ok(Layers {
             width,
-            budget: budget.clone(),
-            chunks: Vec::new(),
+            arenas: (0..writers)
+                .map(|_| Arena { budget: budget.clone(), chunks: RwLock::default() })
+                .collect(),
+            stretches: ChargedVec::with_capacity(budget, OWNER, 0)?,
             layers: ChargedVec::with_capacity(budget, OWNER, 0)?,
             current: ChargedVec::with_capacity(budget, OWNER, 0)?,
         })
     }
 
-    /// Adds a layer, given as encoded parts in order.
-    pub(crate) fn push<'a>(&mut self, parts: impl IntoIterator<Item = &'a [u8]>) -> Result<(), BudgetError> {
+    /// Codes sorted, distinct records, in a writer's chunks, and appends where their blocks are to `part`. They belong to no layer before they are
+    /// [pushed](Layers::push).
+    pub(crate) fn encode(
+        &self,
+        writer: usize,
+        encoder: &mut LayerEncoder,
+        records: &[u64],
+        part: &mut ChargedVec<Place>,
+    ) -> Result<(), BudgetError> {
+        for block in records.chunks(BLOCK_KEYS * self.width.words()) {
+            let (chunk, offset) = self.arenas[writer].append(encoder.block(block))?;
+            part.push(Place { arena: writer as u32, chunk: chunk as u32, offset })?;
+        }
+        Ok(())
+    }
+
+    /// Adds a layer, given as parts in order.
+    pub(crate) fn push<'a>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'a [Place]>,
+    ) -> Result<(), BudgetError> {
         self.current.clear();
         for part in parts {
-            let mut rest = part;
-            while let Some((_, length)) = header(rest) {
-                let (block, behind) = rest.split_at(HEADER_BYTES + length);
-                let place = self.append(block)?;
-                self.current.push(place)?;
-                rest = behind;
+            for blocks in part.chunk_by(|one, next| (one.arena, one.chunk) == (next.arena, next.chunk)) {
+                self.stretches.push(Stretch { first: blocks[0], blocks: blocks.len() })?;
+            }
+            for place in part {
+                self.current.push(*place)?;
             }
         }
-        let first = self.current.first().copied().unwrap_or_default();
-        self.layers.push(Entry { first, blocks: self.current.len() })
+        self.layers.push(self.stretches.len())
     }
 
     /// How many blocks the layer has that was closed last.
@@ -117,8 +148,8 @@ impl Layers {
 
     /// Decodes a block of the layer that was closed last.
     pub(crate) fn decode_current(&self, block: usize, decoder: &mut LayerDecoder) {
-        let Place { chunk, offset } = self.current[block];
-        decoder.decode(&self.chunks[chunk][offset..]);
+        let Place { arena, chunk, offset } = self.current[block];
+        decoder.decode(&self.arenas[arena as usize].read()[chunk as usize][offset..]);
     }
 
     /// How many layers there are.
@@ -126,68 +157,69 @@ impl Layers {
         self.layers.len()
     }
 
-    /// Where a layer begins, and how many blocks it has.
-    pub(crate) fn begin(&self, layer: usize) -> (Place, usize) {
-        let Entry { first, blocks } = self.layers[layer];
-        (first, blocks)
-    }
-
-    /// Decodes a block; says where the next one of its layer is.
-    pub(crate) fn decode(&self, place: Place, decoder: &mut LayerDecoder) -> Place {
-        let (bytes, next) = self.block(place);
-        decoder.decode(bytes);
-        next
+    /// How many blocks a layer has.
+    pub(crate) fn blocks(&self, layer: usize) -> usize {
+        self.stretches(layer).iter().map(|stretch| stretch.blocks).sum()
     }
 
     /// Visits the records of a layer in order.
     pub(crate) fn visit(&self, layer: usize, decoder: &mut LayerDecoder, visit: &mut dyn FnMut(Records<'_>)) {
-        let (mut place, blocks) = self.begin(layer);
-        for _ in 0..blocks {
-            place = self.decode(place, decoder);
+        self.for_each(layer, |block| {
+            decoder.decode(block);
             visit(decoder.records());
-        }
+        });
     }
 
     /// Calls `visit` with each block of a layer: how many records, and their payload (gap code).
     pub(crate) fn for_each_block(&self, layer: usize, visit: &mut dyn FnMut(usize, &[u8])) {
-        let (mut place, blocks) = self.begin(layer);
-        for _ in 0..blocks {
-            let (bytes, next) = self.block(place);
-            let (records, length) = header(bytes).expect("a place is where a block begins");
-            visit(records, &bytes[HEADER_BYTES..][..length]);
-            place = next;
-        }
+        self.for_each(layer, |block| {
+            let (records, length) = header(block).expect("a place is where a block begins");
+            visit(records, &block[HEADER_BYTES..][..length]);
+        });
     }
 
-    /// The bytes from a block on, and where the next one is.
-    fn block(&self, place: Place) -> (&[u8], Place) {
-        let Place { mut chunk, mut offset } = place;
-        if offset == self.chunks[chunk].len() {
-            (chunk, offset) = (chunk + 1, 0);
-        }
-        let bytes = &self.chunks[chunk][offset..];
-        let (_, length) = header(bytes).expect("a layer has as many blocks as it says");
-        (bytes, Place { chunk, offset: offset + HEADER_BYTES + length })
+    fn stretches(&self, layer: usize) -> &[Stretch] {
+        let begin = layer.checked_sub(1).map_or(0, |before| self.layers[before]);
+        &self.stretches[begin..self.layers[layer]]
     }
 
-    fn append(&mut self, block: &[u8]) -> Result<Place, BudgetError> {
-        let fits = self.chunks.last().is_some_and(|chunk| chunk.len() + block.len() <= chunk.capacity());
-        if !fits {
-            let bytes = self
-                .chunks
-                .last()
-                .map_or(CHUNK_BYTES_MIN, |chunk| (chunk.capacity() * 2).min(CHUNK_BYTES_MAX));
-            self.chunks.push(ChargedVec::with_capacity(&self.budget, OWNER, bytes.max(block.len()))?);
+    /// Calls `visit` with the bytes from each block of a layer on.
+    fn for_each(&self, layer: usize, mut visit: impl FnMut(&[u8])) {
+        for &Stretch { first: Place { arena, chunk, mut offset }, blocks } in self.stretches(layer) {
+            let chunks = self.arenas[arena as usize].read();
+            for _ in 0..blocks {
+                let bytes = &chunks[chunk as usize][offset..];
+                let (_, length) = header(bytes).expect("a stretch has as many blocks as it says");
+                visit(bytes);
+                offset += HEADER_BYTES + length;
+            }
         }
-        let last = self.chunks.len() - 1;
-        let offset = self.chunks[last].len();
-        self.chunks[last].extend(block)?;
-        Ok(Place { chunk: last, offset })
     }
 
     /// The width of the records.
     pub(crate) fn width(&self) -> KeyWidth {
         self.width
+    }
+}
+
+impl Arena {
+    fn read(&self) -> RwLockReadGuard<'_, Vec<ChargedVec<u8>>> {
+        self.chunks.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a block behind the others; says in which chunk, and where. Chunks never move, so nothing is copied when the space grows.
+    fn append(&self, block: &[u8]) -> Result<(usize, usize), BudgetError> {
+        let mut chunks = self.chunks.write().unwrap_or_else(PoisonError::into_inner);
+        let fits = chunks.last().is_some_and(|chunk| chunk.len() + block.len() <= chunk.capacity());
+        if !fits {
+            let bytes =
+                chunks.last().map_or(CHUNK_BYTES_MIN, |chunk| (chunk.capacity() * 2).min(CHUNK_BYTES_MAX));
+            chunks.push(ChargedVec::with_capacity(&self.budget, OWNER, bytes.max(block.len()))?);
+        }
+        let last = chunks.len() - 1;
+        let offset = chunks[last].len();
+        chunks[last].extend(block)?;
+        Ok((last, offset))
     }
 }
 

@@ -1,9 +1,9 @@
 //! How do threads make one sorted, coded layer of what each of them found?
 //!
 //! Each has put what it found in order. The merged keys are cut into ranges of about equal size, a few for each thread, and who has nothing to do takes the next
-//! range, merges and codes it. The coded ranges, in order, are the layer.
+//! range, merges and codes it, to where it stays. Where the blocks of all ranges are, in order, is the layer.
 //!
-//! Memory: one to 2.5 bytes per state of the layer for what is coded, charged; what was found changes hands without being copied.
+//! Memory: 16 bytes for each block of the layer, charged; what was found changes hands without being copied.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use fathom_disk::budget::{Budget, BudgetError, ChargedVec};
 
 use crate::error::SearchError;
-use crate::layers::{BLOCK_KEYS, LayerEncoder};
+use crate::layers::{BLOCK_KEYS, LayerEncoder, Layers, Place};
 
 /// A layer that is being closed; between layers, room for the next.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub(super) struct Closing {
     found: Vec<ChargedVec<u64>>,
     /// For each of `found`: where each range begins, and behind the last one its end, in words.
     bounds: Vec<Vec<usize>>,
-    /// Coded ranges; only so many of them are in use as there are ranges.
-    parts: Vec<Mutex<ChargedVec<u8>>>,
+    /// Where the blocks of each range are; only so many are in use as there are ranges.
+    parts: Vec<Mutex<ChargedVec<Place>>>,
     ranges: usize,
     /// The next range that nobody has taken.
     next: AtomicUsize,
@@ -67,9 +67,11 @@ impl Closing {
         Ok(())
     }
 
-    /// Codes ranges until none is left; `block` is room to merge in.
+    /// Codes ranges until none is left, with what one writer to `layers` has; `block` is room to merge in.
     pub(super) fn encode_ranges(
         &self,
+        layers: &Layers,
+        writer: usize,
         encoder: &mut LayerEncoder,
         block: &mut Vec<u64>,
     ) -> Result<(), SearchError> {
@@ -82,16 +84,17 @@ impl Closing {
             let keys = keys.map(|(keys, bounds)| &keys[bounds[range]..bounds[range + 1]]);
             let keys = keys.filter(|keys| !keys.is_empty()).collect();
             let mut part = self.parts[range].lock().unwrap_or_else(PoisonError::into_inner);
-            merge_and_encode(self.words, keys, encoder, block, &mut part)?;
+            let encode = |records: &[u64]| layers.encode(writer, encoder, records, &mut part);
+            merge_and_encode(self.words, keys, block, encode)?;
         }
     }
 
-    /// Calls `keep` with the coded ranges in order, and forgets them.
+    /// Calls `keep` with where the blocks of each range are, in order, and forgets them.
     pub(super) fn take_parts(
         &mut self,
-        keep: impl FnOnce(&mut dyn Iterator<Item = &[u8]>) -> Result<(), BudgetError>,
+        keep: impl FnOnce(&mut dyn Iterator<Item = &[Place]>) -> Result<(), BudgetError>,
     ) -> Result<(), BudgetError> {
-        let mut parts: Vec<&mut ChargedVec<u8>> = self.parts[..self.ranges]
+        let mut parts: Vec<&mut ChargedVec<Place>> = self.parts[..self.ranges]
             .iter_mut()
             .map(|part| part.get_mut().unwrap_or_else(PoisonError::into_inner))
             .collect();
@@ -135,9 +138,8 @@ fn position(words: usize, keys: &[u64], cut: &[u64]) -> usize {
 fn merge_and_encode(
     words: usize,
     mut lists: Vec<&[u64]>,
-    encoder: &mut LayerEncoder,
     block: &mut Vec<u64>,
-    part: &mut ChargedVec<u8>,
+    mut encode: impl FnMut(&[u64]) -> Result<(), BudgetError>,
 ) -> Result<(), SearchError> {
     let room = block.capacity().min(BLOCK_KEYS * words) / words * words;
     block.clear();
@@ -146,9 +148,9 @@ fn merge_and_encode(
             // What is left of the last block goes first.
             let (head, tail) = only.split_at(only.len().min((room - block.len() % room) % room));
             block.extend_from_slice(head);
-            encoder.encode(block, part)?;
+            encode(block)?;
             block.clear();
-            return Ok(encoder.encode(tail, part)?);
+            return Ok(encode(tail)?);
         }
         if lists.is_empty() {
             return Ok(());
@@ -156,7 +158,7 @@ fn merge_and_encode(
         merge_some(words, &mut lists, room - block.len(), block);
         lists.retain(|list| !list.is_empty());
         if block.len() == room {
-            encoder.encode(block, part)?;
+            encode(block)?;
             block.clear();
         }
     }
@@ -201,7 +203,7 @@ fn merge_many(words: usize, lists: &mut [&[u64]], most: usize, out: &mut Vec<u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::{LayerDecoder, Layers};
+    use crate::layers::LayerDecoder;
     use fathom_disk::key::KeyWidth;
 
     /// Deals ascending keys out to lists, closes them, and reads the layer back.
@@ -216,16 +218,17 @@ mod tests {
             found[(*seed >> 40) as usize % lists].extend(key).unwrap();
         }
         let mut closing = Closing::new(words, &budget);
-        let mut layers = Layers::new(&budget, width).unwrap();
+        let mut layers = Layers::new(&budget, width, lists).unwrap();
         closing.begin(found.iter_mut(), ranges).unwrap();
         std::thread::scope(|scope| {
-            for _ in 0..lists {
-                scope.spawn(|| {
-                    let mut encoder = LayerEncoder::new(&budget, width).unwrap();
+            for writer in 0..lists {
+                let (layers, closing, budget) = (&layers, &closing, &budget);
+                scope.spawn(move || {
+                    let mut encoder = LayerEncoder::new(budget, width).unwrap();
                     // What is left of other work in the room must not matter.
                     let mut block = Vec::with_capacity(300 * words);
                     block.resize(7, 7);
-                    closing.encode_ranges(&mut encoder, &mut block).unwrap();
+                    closing.encode_ranges(layers, writer, &mut encoder, &mut block).unwrap();
                 });
             }
         });

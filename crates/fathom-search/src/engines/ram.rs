@@ -102,7 +102,7 @@ impl RamTable {
     pub fn new(shape: &Shape, budget: &Budget, threads: usize) -> Result<RamTable, SearchError> {
         let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
         let table = ShardedTable::new(width.bits(), shard_bits(width.bits(), threads), budget)?;
-        let layers = Layers::new(budget, width)?;
+        let layers = Layers::new(budget, width, threads.max(1))?;
         let share = budget.free() / (16 * threads.max(1));
         let record_bytes = width.words() * 8;
         let batch_records = (share / (record_bytes + 4)).clamp(1, BATCH_MAX);
@@ -348,7 +348,8 @@ impl LayerPolicy for RamTable {
     }
 
     fn close_share(&self, worker: &mut Worker) -> Result<(), SearchError> {
-        self.closing.encode_ranges(&mut worker.encoder, &mut worker.kept)
+        let Worker { number, encoder, kept, .. } = worker;
+        self.closing.encode_ranges(&self.layers, *number, encoder, kept)
     }
 
     fn close_layer(&mut self, workers: &mut [&mut Worker]) -> Result<ClosedLayer, SearchError> {

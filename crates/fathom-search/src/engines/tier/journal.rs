@@ -113,7 +113,7 @@ impl Journal {
     fn append(&mut self, layers: &Layers) -> Result<(), SearchError> {
         let store = &mut self.stored.store;
         for layer in store.layer_count() as usize..layers.count() {
-            let (_, blocks) = layers.begin(layer);
+            let blocks = layers.blocks(layer);
             if blocks == 0 {
                 // Behind the last layer: the search is complete.
                 break;
