@@ -161,19 +161,29 @@ impl Block {
 
     /// Appends a record; the block must not be full.
     pub(super) fn push(&mut self, record: &[u64]) {
+        self.push_all(record, 1);
+    }
+
+    /// Appends `count` records, which lie one behind the other; the block has room for them.
+    pub(super) fn push_all(&mut self, records: &[u64], count: usize) {
         let at = HEADER_BYTES + self.count * self.record_bytes;
-        let place = &mut self.bytes[at..at + self.record_bytes];
-        for (bytes, word) in place.as_chunks_mut::<8>().0.iter_mut().zip(record) {
+        let place = &mut self.bytes[at..at + count * self.record_bytes];
+        for (bytes, word) in place.as_chunks_mut::<8>().0.iter_mut().zip(records) {
             *bytes = word.to_le_bytes();
         }
-        self.count += 1;
+        self.count += count;
     }
 
     /// Copies record number `index` into `record`.
     pub(super) fn get(&self, index: usize, record: &mut [u64]) {
+        self.get_all(index, 1, record);
+    }
+
+    /// Copies `count` records from number `index` on, one behind the other.
+    pub(super) fn get_all(&self, index: usize, count: usize, records: &mut [u64]) {
         let at = HEADER_BYTES + index * self.record_bytes;
-        let place = &self.bytes[at..at + self.record_bytes];
-        for (bytes, word) in place.as_chunks::<8>().0.iter().zip(record) {
+        let place = &self.bytes[at..at + count * self.record_bytes];
+        for (bytes, word) in place.as_chunks::<8>().0.iter().zip(records) {
             *word = u64::from_le_bytes(*bytes);
         }
     }

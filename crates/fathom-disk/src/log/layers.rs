@@ -82,11 +82,12 @@ impl LayerLog {
         self.len() == 0
     }
 
-    /// Appends a record to the open layer.
-    pub fn append(&mut self, record: &[u64]) -> Result<(), DiskError> {
-        self.records.append(record)?;
-        self.open.1 += 1;
-        Ok(())
+    /// Appends records, which lie one behind the other, to the open layer.
+    pub fn append(&mut self, records: &[u64]) -> Result<(), DiskError> {
+        let before = self.records.len();
+        let outcome = self.records.append(records);
+        self.open.1 += self.records.len() - before;
+        outcome
     }
 
     /// Closes the open layer, which may be empty, and gives its number.
@@ -165,15 +166,23 @@ impl LayerReader {
 
     /// Copies the next record of the layer; false at its end.
     pub fn next(&mut self, log: &LayerLog, record: &mut [u64]) -> Result<bool, DiskError> {
-        if self.left == 0 {
-            return Ok(false);
+        Ok(self.next_some(log, &mut record[..log.records.words()])? == 1)
+    }
+
+    /// Copies the next records of the layer, as many as fit and a block has, and says how many; none at its end.
+    pub fn next_some(&mut self, log: &LayerLog, records: &mut [u64]) -> Result<usize, DiskError> {
+        let words = log.records.words();
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(records.len() / words);
+        if most == 0 {
+            return Ok(0);
         }
-        self.left -= 1;
-        if !self.records.next(&log.records, record)? {
+        let count = self.records.next_some(&log.records, &mut records[..most * words])?;
+        if count == 0 {
             let what = "a layer ends too early".to_owned();
             return Err(DiskError::Mismatch { file: "layer log".to_owned(), what });
         }
-        Ok(true)
+        self.left -= count as u64;
+        Ok(count)
     }
 }
 

@@ -90,14 +90,23 @@ impl RecordLog {
         Position { block: self.blocks, slot: self.tail.len() as u64 }
     }
 
-    /// Appends a record.
-    pub fn append(&mut self, record: &[u64]) -> Result<(), DiskError> {
-        // A block that could not be written is still here: it goes first, or this fails as that did.
-        if self.tail.is_full() {
-            self.close_block()?;
+    /// Appends records, which lie one behind the other.
+    pub fn append(&mut self, records: &[u64]) -> Result<(), DiskError> {
+        let mut rest = records;
+        while !rest.is_empty() {
+            // A block that could not be written is still here: it goes first, or this fails as that did.
+            if self.tail.is_full() {
+                self.close_block()?;
+            }
+            let count = (self.tail.capacity() - self.tail.len()).min(rest.len() / self.words);
+            let (now, later) = rest.split_at(count * self.words);
+            self.tail.push_all(now, count);
+            rest = later;
+            if self.tail.is_full() {
+                self.close_block()?;
+            }
         }
-        self.tail.push(record);
-        if self.tail.is_full() { self.close_block() } else { Ok(()) }
+        Ok(())
     }
 
     /// Writes what is in RAM, syncs, and says how the log stands. One block and a sync.
@@ -166,25 +175,28 @@ impl RecordLog {
 impl LogReader {
     /// Copies the next record of `log` into `record`; false at its present end.
     pub fn next(&mut self, log: &RecordLog, record: &mut [u64]) -> Result<bool, DiskError> {
+        Ok(self.next_some(log, &mut record[..log.words])? == 1)
+    }
+
+    /// Copies the next records of `log` into `records`, as many as fit and its block has, and says how many; none at its present end.
+    pub fn next_some(&mut self, log: &RecordLog, records: &mut [u64]) -> Result<usize, DiskError> {
+        let fitting = records.len() / log.words;
         loop {
             let Position { block, slot } = self.position;
-            if block >= log.blocks {
-                let there = slot < log.tail.len() as u64;
-                if there {
-                    log.tail.get(slot as usize, record);
-                    self.position.slot += 1;
-                }
-                return Ok(there);
-            }
-            if self.loaded.is_none_or(|(loaded, _)| loaded != block) {
+            let written = block < log.blocks;
+            if written && self.loaded.is_none_or(|(loaded, _)| loaded != block) {
                 self.loaded = None;
                 let first = log.file.read(block, &mut self.block)?;
                 self.loaded = Some((block, first));
             }
-            if slot < self.block.len() as u64 {
-                self.block.get(slot as usize, record);
-                self.position.slot += 1;
-                return Ok(true);
+            let source = if written { &self.block } else { &log.tail };
+            let there = source.len().saturating_sub(slot as usize).min(fitting);
+            if there > 0 {
+                source.get_all(slot as usize, there, records);
+                self.position.slot += there as u64;
+            }
+            if there > 0 || !written || fitting == 0 {
+                return Ok(there);
             }
             self.position = Position { block: block + 1, slot: 0 };
         }

@@ -198,6 +198,25 @@ fn layers_of(log: &LayerLog, words: usize, budget: &Budget) -> Vec<Vec<Vec<u64>>
     (0..log.layer_count()).map(read).collect()
 }
 
+/// The words of all layers of records of three words, read up to seven records at a time.
+fn layers_by_sevens(log: &LayerLog, budget: &Budget) -> Vec<Vec<u64>> {
+    let mut reader = log.reader(budget).unwrap();
+    let mut layers = Vec::new();
+    for layer in 0..log.layer_count() {
+        reader.open(log, layer).unwrap();
+        let (mut words, mut some) = (Vec::new(), [0; 21]);
+        loop {
+            let count = reader.next_some(log, &mut some).unwrap();
+            words.extend_from_slice(&some[..count * 3]);
+            if count == 0 {
+                break;
+            }
+        }
+        layers.push(words);
+    }
+    layers
+}
+
 #[test]
 fn layers_come_back_as_they_were_closed() {
     // Every list of up to five layers of zero to three records, with a mark and a resumption after each layer or none.
@@ -233,7 +252,11 @@ fn many_layers_on_every_storage() {
         let mut model = Vec::new();
         for layer in 0..300u64 {
             let records: Vec<Vec<u64>> = (0..random.below(40)).map(|i| record(3, layer * 100 + i)).collect();
-            records.iter().for_each(|record| log.append(record).unwrap());
+            if layer % 2 == 0 {
+                records.iter().for_each(|record| log.append(record).unwrap());
+            } else {
+                log.append(&records.concat()).unwrap();
+            }
             log.close_layer().unwrap();
             model.push(records);
             if layer % 37 == 0 {
@@ -242,6 +265,10 @@ fn many_layers_on_every_storage() {
             }
         }
         assert_eq!(layers_of(&log, 3, &budget), model, "{name}");
+        assert_eq!(
+            layers_by_sevens(&log, &budget),
+            model.iter().map(|layer| layer.concat()).collect::<Vec<_>>()
+        );
         log.remove().unwrap();
         assert!(volume.list().unwrap().is_empty(), "{name}");
     }
