@@ -5,49 +5,65 @@
 //! back quickly. Rare gaps go to a list of literals at the end. See "Token code" in the format document.
 
 use super::Malformed;
-use super::frequent::FrequentGaps;
-use super::gap::{append_long, append_name, for_each_gap, literal_bytes, split_long, split_name};
+use super::frequent::{FrequentGaps, LONG};
+use super::gap::{GapRoom, append_long, append_name, literal_bytes, split_long, split_name};
 use crate::key::{self, KeyWidth};
 
 /// Names for gaps; one byte value stays for literals.
 const NAMES_MAX: usize = 255;
-/// In blocks of more keys than this, gaps are counted in a quarter of the block: 64 in every 256.
-const SAMPLED_FROM: usize = 2048;
-const SAMPLE: usize = 0b1100_0000;
 /// The token of a literal.
 const TOKEN_LITERAL: u8 = 255;
+/// Bytes of a literal of one word with its length, at most.
+const LITERAL_BYTES_MAX: usize = 10;
 
-/// No token code of `keys` keys is longer than this.
+/// No token code of `keys` keys is longer than this, while it is made.
 pub fn bytes_max(width: KeyWidth, keys: usize) -> usize {
-    1 + NAMES_MAX.min(keys) * 9 + width.bytes() + keys + keys * (width.bytes() + 2)
+    1 + NAMES_MAX.min(keys) * 9 + width.bytes() + keys + keys * (width.bytes() + 2) + LITERAL_BYTES_MAX
 }
 
 /// Appends the token code of ascending keys.
 pub(super) fn encode(width: KeyWidth, keys: &[u64], frequent: &mut FrequentGaps, out: &mut Vec<u8>) {
+    frequent.count(width, keys);
     let mut names = [0; NAMES_MAX];
-    frequent.clear();
-    let sampled = if keys.len() / width.words() > SAMPLED_FROM { SAMPLE } else { 0 };
-    for_each_gap(width, keys, |gap, index| {
-        if let Some(gap) = gap.one_word().filter(|_| index & sampled == 0) {
-            frequent.count(gap);
-        }
-    });
-    let literal = |gap| literal_bytes(gap) as i64;
-    let count = frequent.select(&mut names, |gap| 2 + literal(gap), |gap| 1 + literal(gap));
-    // In rising order neighbouring names are alike, and the list itself compresses.
-    names[..count].sort_unstable();
-    frequent.assign(&names[..count]);
-    out.push(count as u8);
-    for &name in &names[..count] {
-        append_name(name, out);
+    let names = choose_names(frequent, &mut names);
+    frequent.set_codes(TOKEN_LITERAL, |_| TOKEN_LITERAL);
+    out.push(names.len() as u8);
+    for (token, &number) in names.iter().enumerate() {
+        append_name(frequent.gap(number), out);
+        frequent.set_code(number, token as u8);
     }
     key::append_bytes(&keys[..width.words()], width.bytes(), out);
-    let tokens = out.len();
-    out.resize(tokens + keys.len() / width.words() - 1, TOKEN_LITERAL);
-    for_each_gap(width, keys, |gap, index| match gap.one_word().and_then(|gap| frequent.name(gap)) {
-        Some(name) => out[tokens + index] = name as u8,
-        None => append_long(gap.words, out),
-    });
+    out.extend(frequent.numbers().iter().map(|&number| frequent.code(number)));
+    append_literals(width, keys, frequent, out);
+}
+
+/// Numbers of the gaps that get names, by rising gap: neighbouring names are alike then, and the list itself compresses.
+fn choose_names<'a>(frequent: &mut FrequentGaps, names: &'a mut [u16; NAMES_MAX]) -> &'a [u16] {
+    let literal = |gap| literal_bytes(gap) as i64;
+    let chosen = frequent.choose(NAMES_MAX, |gap| 2 + literal(gap), |gap| 1 + literal(gap));
+    let count = names.iter_mut().zip(chosen).map(|(name, number)| *name = number).count();
+    names[..count].sort_unstable_by_key(|&number| frequent.gap(number));
+    &names[..count]
+}
+
+/// Appends the gaps that have no name.
+fn append_literals(width: KeyWidth, keys: &[u64], frequent: &FrequentGaps, out: &mut Vec<u8>) {
+    let mut difference = GapRoom::default();
+    for (index, &number) in frequent.numbers().iter().enumerate() {
+        if number == LONG {
+            append_long(difference.gap(width, keys, index), out);
+            continue;
+        }
+        if frequent.code(number) != TOKEN_LITERAL {
+            continue;
+        }
+        let gap = frequent.gap(number);
+        let length = literal_bytes(gap);
+        let end = out.len() + 2 + length;
+        out.extend_from_slice(&(length as u16).to_le_bytes());
+        out.extend_from_slice(&gap.to_le_bytes());
+        out.truncate(end);
+    }
 }
 
 /// Decodes token code into exactly the keys that fit `keys`.

@@ -9,9 +9,9 @@
 //! A small layer costs no file and no sync; a large one is read as it was written, in order. Memory: four blocks of the log, one block of keys.
 
 use fathom_disk::budget::{Budget, Charge, ChargedVec};
-use fathom_disk::codec::{Codec, Decoder, Encoder, payload_bytes_max};
+use fathom_disk::codec::{Codec, Decoder, gap};
 use fathom_disk::error::DiskError;
-use fathom_disk::key::KeyWidth;
+use fathom_disk::key::{KeyWidth, load_partial};
 use fathom_disk::log::{LayerLog, LayerReader, Mark};
 use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
@@ -46,12 +46,14 @@ struct Log {
 /// A log with dropped layers grows to so many blocks before another one is begun.
 const DROPPED_BLOCKS: u64 = 4;
 
+/// Words that go to the log or come from it in one go.
+const WORDS_AT_ONCE: usize = 64;
+
 /// Makes blocks of sorted keys, outside of any lock.
 #[derive(Debug)]
 pub(in crate::engines) struct BlockEncoder {
     width: KeyWidth,
     block_keys: usize,
-    encoder: Encoder,
     payload: Vec<u8>,
     _charge: Charge,
 }
@@ -80,11 +82,10 @@ impl BlockEncoder {
         width: KeyWidth,
         block_keys: usize,
     ) -> Result<BlockEncoder, DiskError> {
-        let room = payload_bytes_max(width, block_keys);
+        let room = gap::bytes_max(width, block_keys);
         Ok(BlockEncoder {
             width,
             block_keys,
-            encoder: Encoder::new(budget, "layer encoder", width, block_keys)?,
             _charge: budget.charge("layer encoder", room)?,
             payload: Vec::with_capacity(room),
         })
@@ -99,7 +100,7 @@ impl BlockEncoder {
         let words = self.width.words();
         for block in keys.chunks(self.block_keys * words) {
             self.payload.clear();
-            self.encoder.encode_quickly(block, &mut self.payload);
+            gap::encode_plain(self.width, block, &mut self.payload);
             write(block.len() / words, &self.payload)?;
         }
         Ok(())
@@ -156,10 +157,16 @@ impl LayerStore {
         }
         let log = &mut self.current.log;
         log.append(&[(keys as u64) << 32 | payload.len() as u64])?;
-        for piece in payload.chunks(8) {
-            let mut word = [0; 8];
-            word[..piece.len()].copy_from_slice(piece);
-            log.append(&[u64::from_le_bytes(word)])?;
+        let mut words = [0; WORDS_AT_ONCE];
+        for piece in payload.chunks(WORDS_AT_ONCE * 8) {
+            let (whole, rest) = piece.as_chunks::<8>();
+            for (word, bytes) in words.iter_mut().zip(whole) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+            if !rest.is_empty() {
+                words[whole.len()] = load_partial(rest);
+            }
+            log.append(&words[..piece.len().div_ceil(8)])?;
         }
         self.open_keys += keys as u64;
         Ok(())
@@ -320,11 +327,14 @@ impl LayerCursor {
         let (count, length) = ((word[0] >> 32) as usize, (word[0] & 0xffff_ffff) as usize);
         self.payload.clear();
         self.payload.reserve(length.next_multiple_of(8))?;
+        let mut words = [0; WORDS_AT_ONCE];
         while self.payload.len() < length {
-            if !reader.next(log, &mut word)? {
+            let most = (length - self.payload.len()).div_ceil(8).min(WORDS_AT_ONCE);
+            let count = reader.next_some(log, &mut words[..most])?;
+            if count == 0 {
                 return Err(nonsense());
             }
-            self.payload.extend(&word[0].to_le_bytes())?;
+            self.payload.extend(words.map(u64::to_le_bytes)[..count].as_flattened())?;
         }
         self.keys.resize(count * self.words, 0)?;
         self.decoder.decode(Codec::Gap, &self.payload[..length], &mut self.keys).map_err(|_| nonsense())?;
