@@ -18,6 +18,8 @@ const BATCH: usize = 64;
 const BYTES_PER_REGION: usize = 64 * 1024;
 /// Regions of a table, in all its shards: so few that what describes them stays in the nearest cache.
 const REGION_BITS_MAX: u32 = 6;
+/// A region soon has to grow when it has room for less than this part of its values: few enough that hardly any memory is taken before its time.
+const SOON: usize = 32;
 /// A region's product of value and multiplier must fit a word.
 const VALUE_BITS_MAX: u32 = 62;
 
@@ -93,6 +95,15 @@ impl DirectTable {
             }
         }
         Ok(())
+    }
+
+    /// Makes a region larger that will soon have to be. False if there is none, or no memory for it now.
+    pub(super) fn grow_ahead(&mut self) -> bool {
+        let soon = |index: &usize| {
+            let (room, region) = (self.regions[*index].room(), &self.regions[*index]);
+            room > 0 && self.held[*index] + room / SOON >= room && region.next_layout().is_some()
+        };
+        (0..self.regions.len()).find(soon).is_some_and(|index| self.grow(index).is_ok())
     }
 
     pub(super) fn bits(&self) -> u32 {

@@ -128,6 +128,15 @@ impl Table {
         }
     }
 
+    /// Makes a part of the table larger that will soon have to be, for who has nothing else to do: about a millisecond for large tables. False if there is none, or no
+    /// memory for it now.
+    pub fn grow_ahead(&mut self) -> bool {
+        match &mut self.store {
+            Store::Direct(table) => table.grow_ahead(),
+            Store::Split(table) => table.grow_ahead(),
+        }
+    }
+
     /// How its keys are addressed.
     pub fn addressing(&self) -> Addressing {
         match &self.store {

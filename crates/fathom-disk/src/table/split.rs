@@ -93,6 +93,11 @@ impl SplitTable {
         })
     }
 
+    /// [`DirectTable::grow_ahead`] of the pairs.
+    pub(super) fn grow_ahead(&mut self) -> bool {
+        self.pairs.grow_ahead()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
     }

@@ -195,6 +195,39 @@ fn insert_all(table: &ShardedTable, bits: u32, seed: u64) -> Vec<Vec<u64>> {
 }
 
 #[test]
+fn growing_ahead_changes_nothing_but_the_room() {
+    for bits in [1, 3, 8, 12, 24, 50, 64, 70, 90, 128, 200] {
+        for (name, build) in builds(bits) {
+            let mut random = Random::new(u64::from(bits));
+            let budget = Budget::new(1 << 20);
+            let mut table = build(bits, &budget);
+            let mut model = BTreeSet::new();
+            let (words, mut grown) = (words_of(bits), 0);
+            for round in 0..300 {
+                let batch: Vec<u64> = (0..20).flat_map(|_| random.key(bits, 40)).collect();
+                let expected = new_indexes(&mut model, &batch, words);
+                assert_eq!(insert(&mut table, &batch), expected, "{name}, {bits} bits, round {round}");
+                while table.grow_ahead() {
+                    grown += 1;
+                }
+            }
+            assert_eq!(keys_of(&table), model, "{name}, {bits} bits");
+            assert!(grown > 0 || bits <= 12, "{name}, {bits} bits: it never grew ahead");
+        }
+    }
+    let budget = Budget::new(8 << 10);
+    let mut table = Table::new(40, &budget).unwrap();
+    let (mut random, mut kept) = (Random::new(1), 0);
+    let mut new = Vec::new();
+    while table.insert_batch(&random.key(40, 40), &mut new).is_ok() {
+        while table.grow_ahead() {}
+        kept = table.len();
+    }
+    assert!(kept > 0 && !table.grow_ahead(), "there is no memory for it");
+    assert_eq!(keys_of(&table).len(), table.len());
+}
+
+#[test]
 fn many_keys_with_repeats() {
     for bits in [24, 50, 64, 78, 120] {
         let mut random = Random::new(99);

@@ -84,6 +84,11 @@ impl Mail {
         self.away[thread].0.store(true, Ordering::Release);
     }
 
+    /// Whether any thread is there, as far as is known now.
+    pub(super) fn is_anybody_here(&self) -> bool {
+        self.away.iter().any(|away| !away.0.load(Ordering::Relaxed))
+    }
+
     /// Leaves candidates for the owner of their shard. False if it is away or there is no room: then they are still the caller's.
     pub(super) fn post(&self, shard: usize, candidates: &[u64]) -> bool {
         let mut keys = self.open(shard);
@@ -131,8 +136,9 @@ mod tests {
         let mut list = vec![9; 4];
         mail.collect(2, &mut list);
         assert_eq!((&list[..2], list.len(), mail.waits(2)), (&[1, 2][..], mail.room(), false));
+        assert!(mail.is_anybody_here());
         mail.leave(1);
-        assert!(!mail.post(2, &[1]));
+        assert!(!mail.is_anybody_here() && !mail.post(2, &[1]));
         mail.collect(2, &mut list);
         assert!(list.is_empty());
     }

@@ -249,6 +249,16 @@ impl RamTable {
         }
         Ok(())
     }
+
+    /// Makes parts of a thread's own shards larger that soon have to be, as long as others are still at work: all parts of a table fill at the same pace, so most of them
+    /// grow in the same few layers, and not as many in each shard.
+    fn grow_meanwhile(&self, number: usize) {
+        for shard in (0..self.table.shard_count()).filter(|shard| self.mail.owner(*shard) == number) {
+            while self.mail.is_anybody_here()
+                && self.table.try_lock(shard).is_some_and(|mut table| table.grow_ahead())
+            {}
+        }
+    }
 }
 
 /// Into how many shards a table is cut, as a power of two. Where each thread can own as much with one shard each, that is best: the fewer there are, the more candidates
@@ -335,7 +345,9 @@ impl LayerPolicy for RamTable {
             self.deliver(worker)?;
         }
         // Nothing more is to come from this thread, so it sorts what it found while others may still be at work.
-        self.sort(worker)
+        self.sort(worker)?;
+        self.grow_meanwhile(worker.number);
+        Ok(())
     }
 
     fn prepare_close(&mut self, workers: &mut [&mut Worker]) -> Result<bool, SearchError> {
