@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Bytes that stay outside the data budget beyond what is resident when a run begins: stacks, the allocator's own, output.
-const SLACK_BYTES: u64 = 8 << 20;
+const SLACK_BYTES: u64 = 4 << 20;
 
 /// Half of what the machine or the cgroup of this process allows, whichever is less; 1 GiB where neither says.
 pub fn default_ram() -> u64 {
