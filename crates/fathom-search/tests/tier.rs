@@ -55,7 +55,7 @@ const SHARES: [Choice; 11] = [
 ];
 
 fn eager(shares: Shares) -> Shares {
-    Shares { dense_ratio: 0, regret_per_key: 0, table_bytes: shares.table_bytes.min(2 << 10), ..shares }
+    Shares { dense_ratio: 0, regret_per_key: (0, 0), table_bytes: shares.table_bytes.min(2 << 10), ..shares }
 }
 
 fn options(plan: Plan, shares: Choice) -> Options {

@@ -13,7 +13,9 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::KeyStream;
 use crate::budget::{Budget, BudgetError, ChargedVec};
+use crate::error::DiskError;
 use crate::key::{self, KeyWidth};
 
 /// A set of keys that only grows.
@@ -79,6 +81,35 @@ impl SharedTrie {
         Ok(Some(SharedTrie { width, levels, root: None, open, encoded: Vec::with_capacity(NODE_BYTES_MAX) }))
     }
 
+    /// The set of an ascending stream, without nodes left behind; none if keys are wider than two words or the budget does not suffice.
+    pub fn build(
+        width: KeyWidth,
+        budget: &Budget,
+        keys: &mut dyn KeyStream,
+    ) -> Result<Option<SharedTrie>, DiskError> {
+        let Ok(Some(mut trie)) = SharedTrie::new(width, budget) else { return Ok(None) };
+        let mut before: Option<u128> = None;
+        while keys.advance()? {
+            for key in told(width.words(), keys.keys()).chunks_exact(width.words()) {
+                let key = if key.len() == 1 { u128::from(key[0]) } else { key::wide(key) };
+                if let Some(before) = before
+                    && trie.close_below(trie.first_unlike(key, before), before).is_err()
+                {
+                    return Ok(None);
+                }
+                let bottom = trie.levels.len() - 1;
+                trie.open[bottom].add(key as u8);
+                before = Some(key);
+            }
+        }
+        if let Some(last) = before {
+            let finished = trie.close_below(0, last).and_then(|()| trie.close(0));
+            let Ok(root) = finished else { return Ok(None) };
+            trie.root = Some(root);
+        }
+        Ok(Some(trie))
+    }
+
     /// Bytes of its nodes, and of what finds equal ones.
     pub fn bytes(&self) -> usize {
         self.levels.iter().map(|level| level.nodes.capacity() + level.places.capacity() * 4).sum()
@@ -108,9 +139,7 @@ impl SharedTrie {
         let mut way = [root; 16];
         let (mut known, mut before) = (0, 0);
         for (key, found) in keys.zip(found) {
-            let unlike = 128 - (key ^ before).leading_zeros() as usize;
-            // The first level whose digit is another one.
-            let mut level = known.min(depth.saturating_sub(unlike.div_ceil(8)));
+            let mut level = known.min(self.first_unlike(key, before));
             before = key;
             *found |= loop {
                 let node = self.levels[level].node(way[level]);
@@ -124,6 +153,32 @@ impl SharedTrie {
             };
             known = level;
         }
+    }
+
+    /// The first level at which two keys have other digits; the number of levels if they are equal.
+    #[inline(always)]
+    fn first_unlike(&self, left: u128, right: u128) -> usize {
+        let bits = 128 - (left ^ right).leading_zeros() as usize;
+        self.levels.len().saturating_sub(bits.div_ceil(8))
+    }
+
+    /// Closes the open nodes below a level, which lie on the way to that key.
+    fn close_below(&mut self, level: usize, key: u128) -> Result<(), BudgetError> {
+        for lower in (level + 1..self.levels.len()).rev() {
+            let place = self.close(lower)?;
+            let digit = (key >> (8 * (self.levels.len() - lower))) as u8;
+            let above = &mut self.open[lower - 1];
+            above.add(digit);
+            above.below[usize::from(digit)] = place;
+        }
+        Ok(())
+    }
+
+    /// Keeps the open node of a level, which is empty again.
+    fn close(&mut self, level: usize) -> Result<u32, BudgetError> {
+        let place = self.levels[level].keep(&self.open[level], &mut self.encoded)?;
+        self.open[level].digits = [0; 4];
+        Ok(place)
     }
 
     /// The node with what the node has, if there is one, and the keys, which have the same digits above this level.
@@ -143,7 +198,7 @@ impl SharedTrie {
                 let grown = self.grow(level + 1, below, &keys[..alike])?;
                 self.open[level].below[usize::from(digit)] = grown;
             }
-            self.open[level].digits[usize::from(digit >> 6)] |= 1 << (digit & 63);
+            self.open[level].add(digit);
             keys = &keys[alike..];
         }
         self.levels[level].keep(&self.open[level], &mut self.encoded)
@@ -237,6 +292,10 @@ impl Level {
 }
 
 impl OpenNode {
+    fn add(&mut self, digit: u8) {
+        self.digits[usize::from(digit >> 6)] |= 1 << (digit & 63);
+    }
+
     fn encode(&self, last: bool, out: &mut Vec<u8>) {
         let count: usize = self.digits.iter().map(|word| word.count_ones() as usize).sum();
         out.clear();
@@ -286,9 +345,7 @@ impl Node<'_> {
     fn open(&self, into: &mut OpenNode) {
         into.digits = [0; 4];
         if self.count <= LISTED {
-            for &digit in self.digits {
-                into.digits[usize::from(digit >> 6)] |= 1 << (digit & 63);
-            }
+            self.digits.iter().for_each(|&digit| into.add(digit));
         } else {
             into.digits = std::array::from_fn(|word| self.word(word));
         }
@@ -326,6 +383,7 @@ fn each(digits: Digits) -> impl Iterator<Item = u8> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::SliceStream;
     use super::*;
 
     /// Any bits, by a generator that shares nothing with what is tested.
@@ -366,7 +424,18 @@ mod tests {
                 );
             }
         }
-        drop(trie);
+        let flat: Vec<u64> = known.iter().flat_map(|&key| words_of(key, width.words())).collect();
+        let mut stream = SliceStream::new(width.words(), &flat);
+        let built = SharedTrie::build(width, &budget, &mut stream).expect("memory").expect("it fits");
+        assert!(built.bytes() <= trie.bytes(), "nothing is left behind");
+        let asked: BTreeSet<u128> = known.iter().flat_map(|&key| [key, key ^ 1, key ^ mask]).collect();
+        let flat: Vec<u64> = asked.iter().flat_map(|&key| words_of(key, width.words())).collect();
+        let mut found = vec![false; asked.len()];
+        built.mark(&flat, &mut found);
+        for (key, found) in asked.iter().zip(found) {
+            assert_eq!(found, known.contains(key), "built, {bits} bits, seed {seed}, key {key:x}");
+        }
+        drop((trie, built));
         assert_eq!(budget.used(), 0, "all memory is given back");
     }
 

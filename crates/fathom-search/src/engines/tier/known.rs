@@ -50,6 +50,8 @@ pub(super) struct Known {
     dense: bool,
     /// Keys decoded since the filter was built for candidates that were in no run: what a better filter would have saved.
     regret: u64,
+    /// The same, since the runs were last folded or found not to fit.
+    lasting_regret: u64,
     /// Dense layers since the filter was last asked.
     idle: u32,
 }
@@ -133,6 +135,7 @@ impl Known {
             candidates: 0,
             dense: true,
             regret: 0,
+            lasting_regret: 0,
             idle: 0,
         })
     }
@@ -157,7 +160,7 @@ impl Known {
         self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
         if scan || !small {
             // A table that is asked for every candidate of a large layer costs more than a small run does, and folding such a layer more than going through the runs.
-            self.folded.let_go();
+            self.folded.give_up();
             self.flush(place)?;
         }
         let touched = !self.folded.is_there() && (self.dense || self.touch_most_blocks(candidates));
@@ -365,7 +368,9 @@ impl Known {
                 hits += u64::from(answer);
             }
             cost.hits += hits;
-            self.regret += (chosen.len() as u64 - hits) * run_count as u64 * BLOCK_KEYS as u64;
+            let in_vain = (chosen.len() as u64 - hits) * run_count as u64 * BLOCK_KEYS as u64;
+            self.regret += in_vain;
+            self.lasting_regret += in_vain;
             cost.look_up += began.elapsed();
         }
         fresh.clear();

@@ -29,8 +29,8 @@ pub struct Shares {
     pub far_ratio: u64,
     /// Bits per key of such a filter, at least and at most; one of no bits denies nothing.
     pub far_bits: (u64, u64),
-    /// A filter or a trie of all runs is worth building when so many keys per key in it were decoded for nothing.
-    pub regret_per_key: u64,
+    /// A filter of all runs, and a trie of them, are worth building when so many keys per key were decoded for nothing.
+    pub regret_per_key: (u64, u64),
     /// Keys in the window at most, 0 for none.
     pub window_keys: usize,
     /// The table of small layers of a shard at most, 0 for none.
@@ -92,8 +92,8 @@ const FAR_RATIO: u64 = 32;
 /// With fewer bits the blocks that are read in vain, and the runs that are not in memory for the filter's sake, cost more than going through the keys; more are not worth their memory.
 const FAR_BITS: (u64, u64) = (7, 10);
 
-/// Building one costs as much as decoding a few keys for each in it.
-const REGRET_PER_KEY: u64 = 4;
+/// A filter costs as much as decoding a few keys for each in it, a trie a few times that.
+const REGRET_PER_KEY: (u64, u64) = (4, 16);
 
 impl Shares {
     /// Shares of `bytes` for so many threads.

@@ -37,8 +37,16 @@ impl Folded {
         self.held.as_ref().map_or(0, |held| held.charge.bytes())
     }
 
+    /// Gives the memory back.
     pub(super) fn let_go(&mut self) {
         self.held = None;
+    }
+
+    /// Gives the memory back, and is not made again soon: that costs more than what it was for.
+    pub(super) fn give_up(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.refused = Some((held.keys, held.charge.bytes()));
+        }
     }
 
     /// Whether so many keys may fit in so many bytes.
@@ -57,12 +65,7 @@ impl Folded {
         self.held = None;
         self.refused = Some((count, room));
         let Ok(charge) = place.budget.charge("shared trie", room) else { return Ok(false) };
-        let Ok(Some(mut trie)) = SharedTrie::new(place.width, &Budget::new(room)) else { return Ok(false) };
-        while keys.advance()? {
-            if trie.insert(keys.keys()).is_err() {
-                return Ok(false);
-            }
-        }
+        let Some(trie) = SharedTrie::build(place.width, &Budget::new(room), keys)? else { return Ok(false) };
         self.refused = None;
         self.held = Some(Held { bytes_at_first: trie.bytes(), trie, charge, keys: count });
         Ok(true)

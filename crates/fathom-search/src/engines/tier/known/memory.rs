@@ -39,7 +39,7 @@ impl Known {
     pub(in super::super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
         self.shares = *shares;
         [self.dense_config, self.sparse_config, self.far_config] = run_configs(place, shares);
-        self.regret = 0;
+        (self.regret, self.lasting_regret) = (0, 0);
         self.keep_in_memory(place)
     }
 
@@ -145,13 +145,17 @@ impl Known {
     /// Makes the filter before all runs larger, from their keys, once look-ups that it should have spared have cost more than that.
     fn grow_filter(&mut self, place: &Place) -> Result<(), DiskError> {
         let keys = self.runs.count();
-        if self.regret < keys * self.shares.regret_per_key {
+        let (for_filter, for_trie) = self.shares.regret_per_key;
+        if self.lasting_regret >= keys * for_trie {
+            self.lasting_regret = 0;
+            if self.fold(place)? {
+                return Ok(());
+            }
+        }
+        if self.regret < keys * for_filter {
             return Ok(());
         }
         self.regret = 0;
-        if self.fold(place)? {
-            return Ok(());
-        }
         let wanted = keys as usize * FILTER_BITS / 8 * FILTER_GROWTH;
         let bytes = wanted.max(FILTER_BYTES_MIN).min(self.filter_bytes_max());
         if bytes < self.filter.bytes() * 5 / 4 || bytes == 0 {
@@ -163,7 +167,8 @@ impl Known {
     /// Folds all runs, in place of the filters and of some of the runs in memory; says whether they fit.
     fn fold(&mut self, place: &Place) -> Result<bool, DiskError> {
         let room = self.shares.filter_bytes;
-        if place.width.words() > 2 || !self.folded.is_promising(self.runs.count(), room) {
+        let keys = self.runs.count();
+        if place.width.words() > 2 || !self.folded.is_promising(keys, room) {
             return Ok(false);
         }
         self.filter = Bloom::new(0, 0, &place.budget)?;
@@ -173,7 +178,7 @@ impl Known {
         let fits = self
             .runs
             .scan(&place.budget, words, self.shares.scan_bytes)
-            .and_then(|mut keys| self.folded.fold(place, &mut keys, self.runs.count(), room));
+            .and_then(|mut stream| self.folded.fold(place, &mut stream, keys, room));
         let fits = match fits {
             // Another thread has the memory now: a trie is a luxury.
             Err(DiskError::Budget(_)) => false,
