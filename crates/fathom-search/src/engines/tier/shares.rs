@@ -92,8 +92,8 @@ const FAR_RATIO: u64 = 32;
 /// With fewer bits the blocks that are read in vain, and the runs that are not in memory for the filter's sake, cost more than going through the keys; more are not worth their memory.
 const FAR_BITS: (u64, u64) = (7, 10);
 
-/// A filter costs as much as decoding a few keys for each in it, a trie a few times that.
-const REGRET_PER_KEY: (u64, u64) = (4, 16);
+/// A filter costs as much as decoding a few keys for each in it, a trie about ten times that.
+const REGRET_PER_KEY: (u64, u64) = (4, 32);
 
 impl Shares {
     /// Shares of `bytes` for so many threads.
