@@ -9,7 +9,7 @@
 //! * Wider keys: a word before each set says how many entries are used and whether a thread is in it. Who finds another one there does not wait: that
 //!   is a miss, too.
 //!
-//! Memory: `capacity * words * 8` bytes, plus one word a set for wide keys, charged once; none if the capacity is 0.
+//! Memory: at most `capacity * words * 8` bytes, plus one word a set for wide keys, charged once; none if the capacity is 0.
 
 use crate::budget::{Budget, BudgetError, Charge};
 use crate::hash::{for_caches, hash_key, hash_word};
@@ -24,6 +24,8 @@ const WIDE_WAYS: usize = 7;
 const BATCH: usize = 64;
 /// Words in a cache line.
 const LINE_WORDS: usize = 8;
+/// Windows of fewer words are in the nearest cache, wherever they lie.
+const ALIGNED_FROM_WORDS: usize = 4096;
 
 /// Cache of recently met keys. Every method takes `&self`; threads share it.
 #[derive(Debug)]
@@ -31,16 +33,12 @@ pub struct Window {
     words: usize,
     ways: usize,
     sets: usize,
-    store: Store,
+    /// Set `s` is at `start + s * set_words`: its keys, before them a header if they are of several words, behind them at times a word that is not used.
+    store: Vec<AtomicU64>,
+    /// The first word that begins a cache line.
+    start: usize,
+    set_words: usize,
     _charge: Charge,
-}
-
-#[derive(Debug)]
-enum Store {
-    /// Set `s` is entries `s * ways ..`.
-    Narrow(Vec<AtomicU64>),
-    /// Set `s` is the words `s * (1 + ways * words) ..`: a header, the keys.
-    Wide(Vec<AtomicU64>),
 }
 
 /// The bit of a set's header that says that a thread is in it; the bits above count the entries used.
@@ -51,12 +49,20 @@ impl Window {
     pub fn new(bits: u32, capacity: usize, budget: &Budget) -> Result<Window, BudgetError> {
         let words = bits.div_ceil(64) as usize;
         let ways = capacity.min(if words == 1 { WAYS } else { WIDE_WAYS });
-        let sets = capacity.checked_div(ways).unwrap_or(0);
         let set_words = ways * words + usize::from(words > 1);
-        let charge = budget.charge(WINDOW_OWNER, sets * set_words * 8)?;
-        let entries = (0..sets * set_words).map(|_| AtomicU64::new(0)).collect();
-        let store = if words == 1 { Store::Narrow(entries) } else { Store::Wide(entries) };
-        Ok(Window { words, ways, sets, store, _charge: charge })
+        let (mut sets, mut spare) = (capacity.checked_div(ways).unwrap_or(0), 0);
+        let mut padded = set_words;
+        if sets * set_words >= ALIGNED_FROM_WORDS {
+            // Sets of one or two lines begin with one, within the same memory.
+            spare = LINE_WORDS - 1;
+            padded = if words <= 2 { set_words.next_multiple_of(LINE_WORDS) } else { set_words };
+            sets = (sets * set_words - spare) / padded;
+        }
+        let all = sets * padded + spare;
+        let charge = budget.charge(WINDOW_OWNER, all * 8)?;
+        let store: Vec<AtomicU64> = (0..all).map(|_| AtomicU64::new(0)).collect();
+        let start = store.as_ptr().align_offset(LINE_WORDS * 8).min(spare);
+        Ok(Window { words, ways, sets, store, start, set_words: padded, _charge: charge })
     }
 
     /// How many keys it holds at most.
@@ -86,31 +92,26 @@ impl Window {
         for chunk in keys.chunks(BATCH * self.words) {
             for (key, set) in chunk.chunks_exact(self.words).zip(&mut sets) {
                 *set = self.set_of(if let [only] = *key { hash_word(only) } else { hash_key(key) });
-                match &self.store {
-                    Store::Narrow(entries) => prefetch(entries, *set * self.ways),
-                    Store::Wide(words) => {
-                        let start = *set * (1 + self.ways * self.words);
-                        prefetch(words, start);
-                        prefetch(words, start + LINE_WORDS);
-                    }
+                let start = self.start + *set * self.set_words;
+                prefetch(&self.store, start);
+                if self.words > 1 {
+                    prefetch(&self.store, start + LINE_WORDS);
                 }
             }
+            // Whether a key was met is hard to guess: its index is noted anyway, and kept if it was not.
+            let (mut indices, mut count) = ([0; BATCH], 0);
             for (key, &set) in chunk.chunks_exact(self.words).zip(&sets) {
-                if !self.meet_in(set, key) {
-                    missed.push(done);
-                }
+                indices[count] = done;
+                count += usize::from(!self.meet_in(set, key));
                 done += 1;
             }
+            missed.extend_from_slice(&indices[..count]);
         }
     }
 
     /// Forgets everything: after an expansion was abandoned its candidates must not count as met.
     pub fn clear(&self) {
-        match &self.store {
-            Store::Narrow(words) | Store::Wide(words) => {
-                words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
-            }
-        }
+        self.store.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 
     #[inline(always)]
@@ -120,12 +121,10 @@ impl Window {
 
     #[inline(always)]
     fn meet_in(&self, set: usize, key: &[u64]) -> bool {
-        match &self.store {
-            Store::Narrow(entries) => meet_narrow(&entries[set * self.ways..(set + 1) * self.ways], key[0]),
-            Store::Wide(words) => {
-                let length = 1 + self.ways * self.words;
-                meet_wide(&words[set * length..(set + 1) * length], key)
-            }
+        let set = &self.store[self.start + set * self.set_words..][..self.set_words];
+        match *key {
+            [only] => meet_narrow(set, only),
+            _ => meet_wide(&set[..1 + self.ways * self.words], key),
         }
     }
 }
@@ -136,11 +135,32 @@ impl Window {
 /// would count as having met it, though nobody has.
 #[inline(always)]
 fn meet_narrow(set: &[AtomicU64], key: u64) -> bool {
-    let at = set.iter().position(|entry| entry.load(Ordering::Relaxed) == key);
-    if at == Some(0) {
+    match set.first_chunk::<WAYS>() {
+        Some(set) => meet_in_full(set, key),
+        None => meet_in_small(set, key),
+    }
+}
+
+/// Of a set of a whole line all entries are looked at and stored again, shifted or not: where a key is found is hard to guess.
+#[inline(always)]
+fn meet_in_full(set: &[AtomicU64; WAYS], key: u64) -> bool {
+    let held: [u64; WAYS] = std::array::from_fn(|way| set[way].load(Ordering::Relaxed));
+    let equal = (0..WAYS).fold(0, |equal, way| equal | u32::from(held[way] == key) << way);
+    if equal & 1 == 1 {
         // Nothing moves, and a line that is only read stays in the caches of all threads.
         return key != 0;
     }
+    let at = (equal | 1 << WAYS).trailing_zeros() as usize;
+    set[0].store(key, Ordering::Relaxed);
+    for way in 1..WAYS {
+        let value = if way <= at { held[way - 1] } else { held[way] };
+        set[way].store(value, Ordering::Relaxed);
+    }
+    equal != 0 && key != 0
+}
+
+fn meet_in_small(set: &[AtomicU64], key: u64) -> bool {
+    let at = set.iter().position(|entry| entry.load(Ordering::Relaxed) == key);
     let moved = at.map_or(set.len(), |at| at + 1);
     let mut carried = key;
     for entry in &set[..moved] {
@@ -152,7 +172,7 @@ fn meet_narrow(set: &[AtomicU64], key: u64) -> bool {
 }
 
 /// The same for keys of several words, which are read and moved by one thread at a time.
-#[inline]
+#[inline(always)]
 fn meet_wide(set: &[AtomicU64], key: &[u64]) -> bool {
     let (header, entries) = set.split_first().expect("a set has a header");
     let state = header.load(Ordering::Relaxed);
@@ -160,8 +180,35 @@ fn meet_wide(set: &[AtomicU64], key: &[u64]) -> bool {
     if !free || header.compare_exchange(state, state | TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
         return false;
     }
-    let words = key.len();
     let used = (state / 2) as usize;
+    let (found, used) = match (entries.first_chunk(), key.first_chunk()) {
+        (Some(entries), Some(pair)) if key.len() == 2 => meet_pair(entries, used, *pair),
+        _ => meet_entry(entries, used, key),
+    };
+    header.store(used as u64 * 2, Ordering::Release);
+    found
+}
+
+/// Of a full set of two-word keys all entries are looked at and stored again, as of one of one-word keys. Says whether the key is found, and how many entries are used then.
+#[inline(always)]
+fn meet_pair(entries: &[AtomicU64; 2 * WIDE_WAYS], used: usize, key: [u64; 2]) -> (bool, usize) {
+    let held: [[u64; 2]; WIDE_WAYS] =
+        std::array::from_fn(|way| [0, 1].map(|word| entries[2 * way + word].load(Ordering::Relaxed)));
+    let is_key = |way: usize| (held[way][0] ^ key[0]) | (held[way][1] ^ key[1]) == 0;
+    let equal = (0..WIDE_WAYS).fold(0, |equal, way| equal | u32::from(is_key(way)) << way);
+    let at = ((equal & ((1 << used) - 1)) | 1 << WIDE_WAYS).trailing_zeros() as usize;
+    for way in 0..WIDE_WAYS {
+        let before = if way == 0 { key } else { held[way - 1] };
+        let value = if way <= at { before } else { held[way] };
+        entries[2 * way].store(value[0], Ordering::Relaxed);
+        entries[2 * way + 1].store(value[1], Ordering::Relaxed);
+    }
+    let found = at < WIDE_WAYS;
+    (found, if found { used } else { (used + 1).min(WIDE_WAYS) })
+}
+
+fn meet_entry(entries: &[AtomicU64], used: usize, key: &[u64]) -> (bool, usize) {
+    let words = key.len();
     let ways = entries.len() / words;
     let is_key = |entry: &[AtomicU64]| {
         entry.iter().zip(key).all(|(word, &wanted)| word.load(Ordering::Relaxed) == wanted)
@@ -174,7 +221,5 @@ fn meet_wide(set: &[AtomicU64], key: &[u64]) -> bool {
     for (word, &value) in entries.iter().zip(key) {
         word.store(value, Ordering::Relaxed);
     }
-    let used = used.max(moved + 1) as u64;
-    header.store(used * 2, Ordering::Release);
-    at.is_some()
+    (at.is_some(), used.max(moved + 1))
 }
