@@ -177,6 +177,10 @@ impl RunWriter {
             self.footer.keys == 0 || key::compare(&self.ends[words..], &self.block[..words]).is_lt();
         let ascending = match words {
             1 => self.block.windows(2).all(|pair| pair[0] < pair[1]),
+            2 => {
+                let pairs = self.block.as_chunks::<2>().0;
+                pairs.windows(2).all(|two| key::wide(&two[0]) < key::wide(&two[1]))
+            }
             _ => self.block.windows(words * 2).step_by(words).all(|pair| pair[..words] < pair[words..]),
         };
         assert!(after_last && ascending, "keys of a run ascend");

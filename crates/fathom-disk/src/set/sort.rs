@@ -16,11 +16,13 @@ pub fn sort_unique(budget: &Budget, words: usize, keys: &mut [u64]) -> Result<us
     match words {
         1 => {
             keys.sort_unstable();
-            Ok(unique_one(keys))
+            Ok(unique_numbers(keys))
         }
         2 => {
-            sort_pairs(keys);
-            Ok(unique_many(2, keys))
+            // Seen as pairs, so nothing is copied.
+            let (pairs, _) = keys.as_chunks_mut::<2>();
+            pairs.sort_unstable_by_key(|pair| wide(pair));
+            Ok(unique_numbers(pairs) * 2)
         }
         _ => {
             sort_many(budget, words, keys)?;
@@ -43,12 +45,6 @@ pub fn spill(
     let written = writer.finish(false)?;
     keys.clear();
     Ok(written)
-}
-
-/// Sorts pairs of words by their value; the slice is seen as pairs, so nothing is copied.
-fn sort_pairs(keys: &mut [u64]) {
-    let (pairs, _) = keys.as_chunks_mut::<2>();
-    pairs.sort_unstable_by_key(|pair| wide(pair));
 }
 
 fn sort_many(budget: &Budget, words: usize, keys: &mut [u64]) -> Result<(), BudgetError> {
@@ -85,7 +81,8 @@ fn permute(words: usize, keys: &mut [u64], order: &mut [u32]) {
     }
 }
 
-fn unique_one(keys: &mut [u64]) -> usize {
+/// Drops equal neighbours, without a branch that depends on them; returns how many keys remain.
+fn unique_numbers<T: Copy + PartialEq>(keys: &mut [T]) -> usize {
     let Some(&first) = keys.first() else { return 0 };
     let (mut kept, mut last) = (1, first);
     for index in 1..keys.len() {

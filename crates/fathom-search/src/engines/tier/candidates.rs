@@ -108,7 +108,11 @@ impl Candidates {
                 if collected.keys.len() == collected.keys.capacity() {
                     collected.make_room(place, &mut self.spill)?;
                 }
-                collected.keys.extend(key)?;
+                match *key {
+                    [only] => collected.keys.push(only)?,
+                    [high, low] => collected.keys.extend(&[high, low])?,
+                    _ => collected.keys.extend(key)?,
+                }
             }
         }
         Ok(())
