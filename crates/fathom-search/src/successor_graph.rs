@@ -251,8 +251,7 @@ impl SuccessorGraph {
         let first = chunk as u64 * CHUNK_STATES;
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            let walked = visit_state(&mut rest, first, wanted, step)?;
-            if walked.is_none_or(|state| state >= self.states) {
+            if visit_state(&mut rest, first, self.states, wanted, step)?.is_none() {
                 let what = "a chunk of successors makes no sense";
                 let file = self.chunks.name().to_owned();
                 return Err(SearchError::Disk(DiskError::Corrupt { file, offset: 0, what }));
@@ -268,42 +267,46 @@ fn numbers_of(chunk: usize, states: u64) -> std::ops::Range<u64> {
     first..(first + CHUNK_STATES).min(states)
 }
 
-/// Takes one state off a chunk and gives its number; none if the bytes make no sense.
+/// Takes one state off a chunk; none if the bytes make no sense, as those do that name a state which is none of so many.
 fn visit_state<T: Copy>(
     rest: &mut &[u8],
     first: u64,
+    states: u64,
     wanted: &mut dyn FnMut(u64) -> Option<T>,
     step: &mut dyn FnMut(T, u64, u64) -> Result<(), SearchError>,
-) -> Result<Option<u64>, SearchError> {
+) -> Result<Option<()>, SearchError> {
     let Some((place, length)) = get(rest).zip(get(rest)) else { return Ok(None) };
     let Some((mut steps, behind)) = rest.split_at_checked(length as usize) else { return Ok(None) };
     *rest = behind;
-    let source = first + place;
+    let Some(source) = first.checked_add(place).filter(|&source| source < states) else { return Ok(None) };
     if let Some(wanted) = wanted(source) {
         while !steps.is_empty() {
             let mut each = |marks, target| step(wanted, marks, target);
-            if visit_group(&mut steps, source, &mut each)?.is_none() {
+            if visit_group(&mut steps, source, states, &mut each)?.is_none() {
                 return Ok(None);
             }
         }
     }
-    Ok(Some(source))
+    Ok(Some(()))
 }
 
 /// Takes one group of steps off; none if the bytes make no sense.
 fn visit_group(
     rest: &mut &[u8],
     source: u64,
+    states: u64,
     step: &mut dyn FnMut(u64, u64) -> Result<(), SearchError>,
 ) -> Result<Option<()>, SearchError> {
     let Some((marks, count)) = get(rest).zip(get(rest)) else { return Ok(None) };
     let Some(signed) = get(rest) else { return Ok(None) };
     let away = signed >> 1;
     let target = if signed & 1 == 1 { source.checked_sub(away) } else { source.checked_add(away) };
-    let Some(mut target) = target else { return Ok(None) };
+    let there = |target: &u64| *target < states;
+    let Some(mut target) = target.filter(there) else { return Ok(None) };
     step(marks, target)?;
     for _ in 1..count {
-        let Some(next) = get(rest).and_then(|more| target.checked_add(more)) else { return Ok(None) };
+        let next = get(rest).and_then(|more| target.checked_add(more)).filter(there);
+        let Some(next) = next else { return Ok(None) };
         target = next;
         step(marks, target)?;
     }
@@ -423,5 +426,44 @@ mod tests {
         let small = Budget::new(100);
         let refused = GraphBuilder::new(&volume, "other", (&left, 1 << 20), AMPLE, &small);
         assert!(matches!(refused, Err(Abandoned::NoRoom)));
+    }
+
+    /// Bytes that only a forger writes, with a checksum that fits: no state and no step outside of the graph is ever shown.
+    #[test]
+    fn a_chunk_that_names_other_states_is_refused() {
+        let states = 10;
+        let chunk = |place: u64, group: &[u64]| {
+            let (mut steps, mut bytes) = (Vec::new(), Vec::new());
+            group.iter().for_each(|&number| put(&mut steps, number));
+            put(&mut bytes, place);
+            put(&mut bytes, steps.len() as u64);
+            bytes.extend(steps);
+            bytes
+        };
+        let visited = |bytes: &[u8]| {
+            let mut seen = Vec::new();
+            let mut wanted =
+                |source: u64| (source < states).then_some(()).or_else(|| panic!("state {source}"));
+            let mut step = |(), _, target: u64| {
+                seen.push(target);
+                Ok(())
+            };
+            let whole = visit_state(&mut &bytes[..], 0, states, &mut wanted, &mut step).expect("no error");
+            assert!(seen.iter().all(|&target| target < states), "{seen:?}");
+            whole.is_some()
+        };
+        // Marks, how many steps, the first one away (twice the distance), then distances.
+        assert!(visited(&chunk(3, &[0, 2, 4, 4])), "steps to 5 and 9");
+        for (place, group) in [
+            (10, &[0, 1, 0][..]),
+            (u64::MAX, &[0, 1, 0]),
+            (3, &[0, 1, 14]),
+            (3, &[0, 1, 9]),
+            (3, &[0, 2, 4, 5]),
+            (3, &[0, 2, 4, u64::MAX]),
+            (3, &[0, 3, 4, 1]),
+        ] {
+            assert!(!visited(&chunk(place, group)), "{place}, {group:?}");
+        }
     }
 }
