@@ -1,7 +1,7 @@
 //! How do many sorted streams become one, each key once?
 //!
-//! [`few`]: of up to eight streams of keys of one or two words, all heads are compared at every step, without a branch that depends on them.
-//! [`tree`]: of any others, a tree of losers remembers what was compared before.
+//! `few`: of up to eight streams of keys of one or two words, all heads are compared at every step, without a branch that depends on them.
+//! `tree`: of any others, a tree of losers remembers what was compared before.
 //!
 //! Memory: the output chunk, and for a tree one key and a few words per stream, charged. I/O: that of the streams, each read once.
 
