@@ -22,7 +22,7 @@ const FILTER_GROWTH: usize = 4;
 /// Bits per key that the number of probes of a full-grown filter suits.
 const FILTER_BITS_LAST: u64 = 7;
 /// Bits per key below which a filter denies too little.
-const FILTER_BITS_LEAST: u64 = 3;
+const FILTER_BITS_LEAST: u64 = 2;
 const FILTER_BYTES_MIN: usize = 16 << 10;
 
 impl Known {
