@@ -65,6 +65,8 @@ const BITMAP_BYTES: usize = 32;
 /// No node is longer.
 const NODE_BYTES_MAX: usize = 1 + BITMAP_BYTES + 256 * 4;
 const EMPTY: u32 = u32::MAX;
+/// A level has no more bytes: where a node begins is a number of 32 bits, and the last of those is for none.
+const LEVEL_BYTES_MAX: usize = (1 << 32) - 1;
 const OWNER: &str = "shared trie";
 
 impl SharedTrie {
@@ -262,6 +264,10 @@ impl Level {
             slot = (slot + 1) & mask;
         }
         let place = self.nodes.len();
+        if place + encoded.len() > LEVEL_BYTES_MAX {
+            let (asked, free) = (encoded.len(), LEVEL_BYTES_MAX - place);
+            return Err(BudgetError { owner: OWNER, asked, free, limit: LEVEL_BYTES_MAX });
+        }
         if place + encoded.len() > self.nodes.capacity() {
             self.nodes.reserve((place / 2).max(encoded.len()).max(256))?;
         }

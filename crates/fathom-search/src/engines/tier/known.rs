@@ -399,6 +399,8 @@ impl Known {
             Some(Sink::Run(writer, _)) => {
                 writer.push(fresh)?;
                 self.filter.insert_batch(fresh, place.width.words());
+                // A trie that has not all runs must not be asked.
+                self.folded.give_up();
             }
             _ => self.insert_into_table(place, tools, fresh)?,
         }

@@ -40,6 +40,8 @@ impl Known {
         self.shares = *shares;
         [self.dense_config, self.sparse_config, self.far_config] = run_configs(place, shares);
         (self.regret, self.lasting_regret) = (0, 0);
+        // The next table has room within another share.
+        self.table_keys = 0;
         self.keep_in_memory(place)
     }
 
