@@ -1,18 +1,19 @@
 //! Which states of a shard are known?
 //!
 //! ```text
-//! many candidates   --> table of small layers? --> all runs, gone through beside the candidates; a large one behind a filter of its own --> new
-//! few candidates    --> table of small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
-//!                                              \-> or, where the runs fold into it: trie of all runs? --> new
+//! many candidates   --> in small layers? --> all runs, gone through beside the candidates; a large one behind a filter of its own --> new
+//! few candidates    --> in small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
+//!                                        \-> or, where the runs fold into it: trie of all runs? --> new
 //! ```
-//! A known state is in the table or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk; a filter of a run has every key of it; the trie
+//! A known state is in a small layer or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk; a filter of a run has every key of it; the trie
 //! has the keys of all runs and no others.
-//! The table takes layers too small to be worth a run; when it is full it becomes one.
+//! Small layers are those not worth a run each; together they become one.
 //!
-//! Memory: filters, table, fences and roots of the runs, as [`Shares`] says. I/O of a subtraction: the blocks that can hold a key that filters do not deny.
+//! Memory: filters, small layers, fences and roots of the runs, as [`Shares`] says. I/O of a subtraction: the blocks that can hold a key that filters do not deny.
 
 mod folded;
 mod memory;
+mod small;
 
 use std::time::Instant;
 
@@ -21,14 +22,14 @@ use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
 use fathom_disk::run::sweep::{Sweep, retain_unmarked};
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter};
-use fathom_disk::set::{Difference, KeyStream, Tiers, sort_unique};
-use fathom_disk::table::Table;
+use fathom_disk::set::{Difference, KeyStream, Tiers};
 
 use super::cost::Cost;
 use super::layer_store::BlockEncoder;
 use super::place::Place;
 use super::shares::Shares;
 use folded::Folded;
+use small::SmallLayers;
 
 /// The known states of a shard.
 #[derive(Debug)]
@@ -36,9 +37,9 @@ pub(super) struct Known {
     pub(super) runs: Tiers,
     filter: Bloom,
     folded: Folded,
-    table: Option<Table>,
-    /// Keys that the table had when it was last full.
-    table_keys: usize,
+    small: Option<SmallLayers>,
+    /// How many keys small layers have had at most when they became a run.
+    small_keys: usize,
     shares: Shares,
     /// Runs in which many keys are looked up at a time, runs in which few are, and runs with a filter of their own.
     dense_config: RunConfig,
@@ -126,8 +127,8 @@ impl Known {
             runs: Tiers::new(shares.fan),
             filter: Bloom::new(0, 0, &place.budget)?,
             folded: Folded::default(),
-            table: None,
-            table_keys: 0,
+            small: None,
+            small_keys: 0,
             shares: *shares,
             dense_config,
             sparse_config,
@@ -158,11 +159,15 @@ impl Known {
     ) -> Result<Absorbed, DiskError> {
         self.candidates = candidates;
         self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
+        let began = Instant::now();
         if scan || !small {
             // A table that is asked for every candidate of a large layer costs more than a small run does, and folding such a layer more than going through the runs.
             self.folded.give_up();
             self.flush(place)?;
+        } else if self.small.as_ref().is_some_and(|small| !small.has_room(candidates)) {
+            self.flush(place)?;
         }
+        tools.cost.write += began.elapsed();
         let touched = !self.folded.is_there() && (self.dense || self.touch_most_blocks(candidates));
         let mut sink = None;
         let runs = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
@@ -217,6 +222,7 @@ impl Known {
             for piece in stream.keys().chunks(tools.piece_keys * words) {
                 match &mut sweeps {
                     Some(sweeps) => self.sweep(tools, sweeps, words, piece)?,
+                    None if self.folded.is_there() => self.look_up_folded(place, tools, words, piece)?,
                     None => self.look_up(tools, runs, words, piece)?,
                 }
                 if tools.fresh.is_empty() {
@@ -294,7 +300,8 @@ impl Known {
         fresh.extend(keys)?;
         found.clear();
         found.resize(keys.len() / words, false)?;
-        if self.mark_in_table(keys, found, chosen) {
+        if let Some(small) = &self.small {
+            small.mark(keys, found, chosen);
             let kept = retain_unmarked(words, fresh, found);
             fresh.truncate(kept);
         }
@@ -314,13 +321,31 @@ impl Known {
         Ok(())
     }
 
-    /// Marks the keys that the table of small layers has; says whether there is one. `chosen` is used up.
-    fn mark_in_table(&self, keys: &[u64], found: &mut [bool], chosen: &mut Vec<u32>) -> bool {
-        let Some(table) = &self.table else { return false };
-        chosen.clear();
-        table.contains_batch(keys, chosen);
-        chosen.iter().for_each(|index| found[*index as usize] = true);
-        true
+    /// Leaves those of the ascending keys that are new in `tools.fresh`, asking the trie for what small layers were not told of before.
+    fn look_up_folded(
+        &mut self,
+        place: &Place,
+        tools: &mut Tools,
+        words: usize,
+        keys: &[u64],
+    ) -> Result<(), DiskError> {
+        let began = Instant::now();
+        let Tools { found, chosen, fresh, cost, .. } = tools;
+        self.small_layers(place)?.tell(keys, chosen)?;
+        fresh.clear();
+        for &index in &*chosen {
+            fresh.extend(&keys[index as usize * words..][..words])?;
+        }
+        found.clear();
+        found.resize(chosen.len(), false)?;
+        self.folded.mark(fresh, found);
+        let kept = retain_unmarked(words, fresh, found);
+        fresh.truncate(kept);
+        cost.asked += (keys.len() / words) as u64;
+        cost.asked_of_tries += (keys.len() / words) as u64;
+        cost.hits += ((keys.len() - kept) / words) as u64;
+        cost.look_up += began.elapsed();
+        Ok(())
     }
 
     /// Leaves those of the ascending keys that are new in `tools.fresh`, looking up what the filter does not deny.
@@ -335,17 +360,8 @@ impl Known {
         let Tools { prober, found, chosen, open, answers, fresh, cost, .. } = tools;
         found.clear();
         found.resize(keys.len() / words, false)?;
-        self.mark_in_table(keys, found, chosen);
-        if self.folded.mark(keys, found) {
-            fresh.clear();
-            fresh.extend(keys)?;
-            let kept = retain_unmarked(words, fresh, found);
-            fresh.truncate(kept);
-            cost.asked += (keys.len() / words) as u64;
-            cost.asked_of_tries += (keys.len() / words) as u64;
-            cost.hits += ((keys.len() - kept) / words) as u64;
-            cost.look_up += began.elapsed();
-            return Ok(());
+        if let Some(small) = &self.small {
+            small.mark(keys, found, chosen);
         }
         chosen.clear();
         self.filter.query_batch(keys, words, chosen);
@@ -398,11 +414,11 @@ impl Known {
         match sink {
             Some(Sink::Run(writer, _)) => {
                 writer.push(fresh)?;
-                self.filter.insert_batch(fresh, place.width.words());
+                self.add_to_filter(place, fresh);
                 // A trie that has not all runs must not be asked.
                 self.folded.give_up();
             }
-            _ => self.insert_into_table(place, tools, fresh)?,
+            _ => self.add_to_small_layers(place, tools, fresh)?,
         }
         tools.cost.write += began.elapsed();
         Ok(())
@@ -430,25 +446,34 @@ impl Known {
         Ok(Sink::Run(Box::new(writer), name))
     }
 
-    fn insert_into_table(
+    fn add_to_small_layers(
         &mut self,
         place: &Place,
         tools: &mut Tools,
         fresh: &[u64],
     ) -> Result<(), DiskError> {
-        let table = match &mut self.table {
-            Some(table) => table,
-            none => {
-                let table = none.insert(Table::whole(place.width.bits(), &place.budget)?);
-                // As many as the one before had, if there is room at once.
-                let _ = table.reserve(self.table_keys);
-                table
-            }
-        };
-        tools.chosen.clear();
-        table.insert_batch(fresh, &mut tools.chosen).map_err(|full| full.reason)?;
-        assert_eq!(tools.chosen.len() * place.width.words(), fresh.len(), "only new keys are added");
-        Ok(())
+        // What the trie was asked for, they were told of.
+        let told = self.folded.is_there();
+        let small = self.small_layers(place)?;
+        if !told {
+            small.tell(fresh, &mut tools.chosen)?;
+            assert_eq!(tools.chosen.len() * place.width.words(), fresh.len(), "only new keys are added");
+        }
+        small.push(fresh)
+    }
+
+    fn small_layers(&mut self, place: &Place) -> Result<&mut SmallLayers, DiskError> {
+        Ok(match &mut self.small {
+            Some(small) => small,
+            none => none.insert(SmallLayers::new(place, self.shares.table_bytes, self.small_keys)?),
+        })
+    }
+
+    /// Tells the filter of new keys of a run, if there is one.
+    fn add_to_filter(&mut self, place: &Place, keys: &[u64]) {
+        if self.filter.blocks() > 0 {
+            self.filter.insert_batch(keys, place.width.words());
+        }
     }
 
     /// Closes the run that was written, if one was; merges what is due.
@@ -464,10 +489,7 @@ impl Known {
             let run = place.open_run(&name)?;
             self.insert_run(place, level_of(count, self.shares.fan), run)?;
         }
-        let words = place.width.words();
-        let full = |table: &Table| table.bytes() + table.len() * words * 8 > self.shares.table_bytes;
-        if let Some(table) = self.table.as_ref().filter(|table| full(table)) {
-            self.table_keys = table.len();
+        if self.small.as_ref().is_some_and(|small| small.bytes() > self.shares.table_bytes) {
             self.flush(place)?;
         }
         tools.cost.write += began.elapsed();
@@ -487,26 +509,20 @@ impl Known {
         Ok(())
     }
 
-    /// Makes a run of the table of small layers.
+    /// Makes a run of the small layers.
     pub(super) fn flush(&mut self, place: &Place) -> Result<(), DiskError> {
-        let Some(table) = self.table.take() else { return Ok(()) };
+        let Some(small) = self.small.take() else { return Ok(()) };
+        if small.count() == 0 {
+            return Ok(());
+        }
+        self.small_keys = self.small_keys.max(small.count());
         let words = place.width.words();
-        let mut keys = ChargedVec::with_capacity(&place.budget, "small layers", 0)?;
-        keys.reserve(table.len() * words)?;
-        let mut outcome = Ok(());
-        table.for_each(|key| {
-            if outcome.is_ok() {
-                outcome = keys.extend(key);
-            }
-        });
-        outcome?;
-        drop(table);
-        sort_unique(&place.budget, words, &mut keys)?;
+        let keys = small.into_sorted(place)?;
         let name = place.fresh_name("run");
         let config = self.config((keys.len() / words) as u64);
         let mut writer = RunWriter::new(&place.volume, &place.budget, &name, config)?;
         writer.push(&keys)?;
-        self.filter.insert_batch(&keys, words);
+        self.add_to_filter(place, &keys);
         self.folded.insert(words, &keys);
         let count = writer.finish(false)?.keys;
         drop(keys);
@@ -542,7 +558,7 @@ impl Known {
 
     /// Keys known, on disk and in memory.
     pub(super) fn count(&self) -> u64 {
-        self.runs.count() + self.table.as_ref().map_or(0, |table| table.len() as u64)
+        self.runs.count() + self.small.as_ref().map_or(0, |small| small.count() as u64)
     }
 }
 

@@ -9,6 +9,8 @@ use fathom_disk::set::{KeyStream, SharedTrie};
 
 use super::super::place::Place;
 
+const OWNER: &str = "shared trie";
+
 /// The trie, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
@@ -22,6 +24,8 @@ pub(super) struct Folded {
 struct Held {
     trie: SharedTrie,
     charge: Charge,
+    /// What of the room that it may have one day is not its yet.
+    withheld: Option<Charge>,
     keys: u64,
     /// Bytes it took when it was made.
     bytes_at_first: usize,
@@ -54,21 +58,33 @@ impl Folded {
         room > 0 && self.refused.is_none_or(|(count, bytes)| keys / 2 >= count || room / 2 >= bytes)
     }
 
-    /// Makes a trie of an ascending stream of so many keys; says whether `room` bytes sufficed.
+    /// Makes a trie of an ascending stream of so many keys; says whether `within` bytes sufficed. It may [grow](Folded::grow) to `room` bytes.
     pub(super) fn fold(
         &mut self,
         place: &Place,
         keys: &mut dyn KeyStream,
         count: u64,
-        room: usize,
+        (within, room): (usize, usize),
     ) -> Result<bool, DiskError> {
         self.held = None;
-        self.refused = Some((count, room));
-        let Ok(charge) = place.budget.charge("shared trie", room) else { return Ok(false) };
-        let Some(trie) = SharedTrie::build(place.width, &Budget::new(room), keys)? else { return Ok(false) };
+        self.refused = Some((count, within));
+        let own = Budget::new(room);
+        let withheld = own.charge(OWNER, room.saturating_sub(within))?;
+        let Ok(charge) = place.budget.charge(OWNER, within) else { return Ok(false) };
+        let Some(trie) = SharedTrie::build(place.width, &own, keys)? else { return Ok(false) };
         self.refused = None;
-        self.held = Some(Held { bytes_at_first: trie.bytes(), trie, charge, keys: count });
+        let bytes_at_first = trie.bytes();
+        self.held = Some(Held { trie, charge, withheld: Some(withheld), keys: count, bytes_at_first });
         Ok(true)
+    }
+
+    /// Lets the trie have all of its room, if there is as much memory.
+    pub(super) fn grow(&mut self, room: usize) {
+        if let Some(held) = &mut self.held
+            && held.charge.resize(room).is_ok()
+        {
+            held.withheld = None;
+        }
     }
 
     /// Adds ascending keys to the trie, if there is one; lets go of it if there is no room.
@@ -83,10 +99,10 @@ impl Folded {
         }
     }
 
-    /// Marks the ascending keys that the trie has; says whether there is one.
-    pub(super) fn mark(&self, keys: &[u64], found: &mut [bool]) -> bool {
-        let Some(held) = &self.held else { return false };
-        held.trie.mark(keys, found);
-        true
+    /// Marks the ascending keys that the trie has.
+    pub(super) fn mark(&self, keys: &[u64], found: &mut [bool]) {
+        if let Some(held) = &self.held {
+            held.trie.mark(keys, found);
+        }
     }
 }

@@ -24,6 +24,9 @@ const FILTER_BITS_LAST: u64 = 7;
 /// Bits per key below which a filter denies too little.
 const FILTER_BITS_LEAST: u64 = 2;
 const FILTER_BYTES_MIN: usize = 16 << 10;
+/// Bits per key within which folding is tried before a filter is built: where it fails, it fails early, and where it does not, no filter is as good.
+const FOLDED_BITS: u64 = 1;
+const FOLDED_BYTES_MIN: usize = 64 << 10;
 
 impl Known {
     /// Lets go of what memory it can; [`Known::reshare`] follows.
@@ -40,8 +43,8 @@ impl Known {
         self.shares = *shares;
         [self.dense_config, self.sparse_config, self.far_config] = run_configs(place, shares);
         (self.regret, self.lasting_regret) = (0, 0);
-        // The next table has room within another share.
-        self.table_keys = 0;
+        // The next small layers have room within another share.
+        self.small_keys = 0;
         self.keep_in_memory(place)
     }
 
@@ -150,7 +153,7 @@ impl Known {
         let (for_filter, for_trie) = self.shares.regret_per_key;
         if self.lasting_regret >= keys * for_trie {
             self.lasting_regret = 0;
-            if self.fold(place)? {
+            if self.fold(place, self.shares.filter_bytes)? {
                 return Ok(());
             }
         }
@@ -158,6 +161,9 @@ impl Known {
             return Ok(());
         }
         self.regret = 0;
+        if self.fold(place, FOLDED_BYTES_MIN.max((keys * FOLDED_BITS / 8) as usize))? {
+            return Ok(());
+        }
         let wanted = keys as usize * FILTER_BITS / 8 * FILTER_GROWTH;
         let bytes = wanted.max(FILTER_BYTES_MIN).min(self.filter_bytes_max());
         if bytes < self.filter.bytes() * 5 / 4 || bytes == 0 {
@@ -166,26 +172,31 @@ impl Known {
         self.rebuild_filter(place, bytes)
     }
 
-    /// Folds all runs, in place of the filters and of some of the runs in memory; says whether they fit.
-    fn fold(&mut self, place: &Place) -> Result<bool, DiskError> {
+    /// Folds all runs, in place of the filters and of some of the runs in memory; says whether they fit within so many bytes.
+    fn fold(&mut self, place: &Place, within: usize) -> Result<bool, DiskError> {
         let room = self.shares.filter_bytes;
+        let within = within.min(room);
         let keys = self.runs.count();
-        if place.width.words() > 2 || !self.folded.is_promising(keys, room) {
+        if place.width.words() > 2 || !self.folded.is_promising(keys, within) {
             return Ok(false);
         }
         self.filter = Bloom::new(0, 0, &place.budget)?;
         self.drop_run_filters();
-        self.keep_within(place, self.shares.run_bytes.saturating_sub(room))?;
+        self.keep_within(place, self.shares.run_bytes.saturating_sub(within))?;
         let words = place.width.words();
         let fits = self
             .runs
             .scan(&place.budget, words, self.shares.scan_bytes)
-            .and_then(|mut stream| self.folded.fold(place, &mut stream, keys, room));
+            .and_then(|mut stream| self.folded.fold(place, &mut stream, keys, (within, room)));
         let fits = match fits {
             // Another thread has the memory now: a trie is a luxury.
             Err(DiskError::Budget(_)) => false,
             outcome => outcome?,
         };
+        if fits {
+            self.keep_within(place, self.shares.run_bytes.saturating_sub(room))?;
+            self.folded.grow(room);
+        }
         self.keep_in_memory(place)?;
         Ok(fits)
     }
