@@ -10,6 +10,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
 
 use super::desk::{Desk, LayerShare, Task, expand_share};
 use super::{ClosedLayer, LayerPolicy};
@@ -185,7 +186,10 @@ struct Meeting {
     /// How many meetings there were.
     held: AtomicU64,
     closed: AtomicBool,
-    asleep: Mutex<()>,
+    /// Whether threads share a processor, as far as the last to wait could tell.
+    crowded: AtomicBool,
+    /// How many sleep.
+    asleep: Mutex<usize>,
     woken: Condvar,
 }
 
@@ -194,6 +198,10 @@ struct Meeting {
 /// milliseconds.
 const QUESTIONS: u32 = 1 << 13;
 
+/// Who gives way and comes back only after this long shares a processor with somebody, perhaps with the very thread it waits for, and the kernel takes many milliseconds to
+/// part two that both want to run. So the next one to wait sleeps at once: who sleeps is woken where nobody is.
+const CROWDED_AFTER: Duration = Duration::from_micros(50);
+
 impl Meeting {
     fn new(size: usize) -> Meeting {
         Meeting {
@@ -201,7 +209,8 @@ impl Meeting {
             arrived: AtomicUsize::new(0),
             held: AtomicU64::new(0),
             closed: AtomicBool::new(false),
-            asleep: Mutex::new(()),
+            crowded: AtomicBool::new(false),
+            asleep: Mutex::new(0),
             woken: Condvar::new(),
         }
     }
@@ -223,24 +232,37 @@ impl Meeting {
         self.wake(|| self.closed.store(true, Ordering::Release));
     }
 
-    /// Changes what is waited for, and wakes who sleeps. Under the lock, so that nobody falls asleep between asking and being woken.
+    /// Changes what is waited for, and wakes who sleeps. The change is made under the lock, so that nobody falls asleep between asking and being woken; the waking is not, since
+    /// who wakes takes it.
     fn wake(&self, change: impl FnOnce()) {
-        let _awake = lock(&self.asleep);
-        change();
-        self.woken.notify_all();
+        let asleep = {
+            let asleep = lock(&self.asleep);
+            change();
+            *asleep
+        };
+        if asleep > 0 {
+            self.woken.notify_all();
+        }
     }
 
     fn wait(&self, held: u64) {
         let over = || self.held.load(Ordering::Acquire) != held || self.closed.load(Ordering::Acquire);
-        for _ in 0..QUESTIONS {
+        let questions = if self.crowded.swap(false, Ordering::Relaxed) { 0 } else { QUESTIONS };
+        for _ in 0..questions {
             if over() {
                 return;
             }
+            let asked = Instant::now();
             std::thread::yield_now();
+            if asked.elapsed() > CROWDED_AFTER {
+                self.crowded.store(true, Ordering::Relaxed);
+                break;
+            }
         }
-        let asleep = lock(&self.asleep);
-        let woken = self.woken.wait_while(asleep, |()| !over());
-        drop(woken.unwrap_or_else(PoisonError::into_inner));
+        let mut asleep = lock(&self.asleep);
+        *asleep += 1;
+        let woken = self.woken.wait_while(asleep, |_| !over());
+        *woken.unwrap_or_else(PoisonError::into_inner) -= 1;
     }
 }
 
@@ -260,7 +282,7 @@ mod tests {
                         for round in 1..=200 {
                             if (round + number) % 50 == 0 {
                                 // Long enough for the others to fall asleep.
-                                std::thread::sleep(std::time::Duration::from_millis(1));
+                                std::thread::sleep(Duration::from_millis(1));
                             }
                             come.fetch_add(1, Ordering::Relaxed);
                             assert!(meeting.meet());
@@ -278,7 +300,7 @@ mod tests {
         let meeting = Meeting::new(2);
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| meeting.meet());
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(2));
             meeting.close();
             assert!(!waiting.join().unwrap());
         });
