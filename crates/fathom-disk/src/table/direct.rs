@@ -34,9 +34,43 @@ pub(super) struct DirectTable {
     prefix_bits: u32,
     prefix: u64,
     regions: Vec<Region>,
-    /// How many values each region holds: apart from what describes a region, which threads that take turns with a table go on having in their caches.
-    held: Vec<usize>,
+    held: Held,
     charge: Charge,
+}
+
+/// How many values each region holds: apart from what describes a region, which threads that take turns with a table go on having in their caches. This changes with every key,
+/// so it shares no cache line with anything else, nor a pair of lines that are fetched together.
+#[derive(Debug)]
+struct Held(Vec<HeldLine>);
+
+/// As many counts as lie on a pair of cache lines.
+#[derive(Clone, Debug, Default)]
+#[repr(align(128))]
+struct HeldLine([usize; Held::PER_LINE]);
+
+impl Held {
+    const PER_LINE: usize = 16;
+
+    fn new(regions: usize) -> Held {
+        Held(vec![HeldLine::default(); regions.div_ceil(Self::PER_LINE)])
+    }
+
+    fn bytes_for(regions: usize) -> usize {
+        regions.div_ceil(Self::PER_LINE) * size_of::<HeldLine>()
+    }
+
+    fn sum(&self) -> usize {
+        self.0.iter().flat_map(|line| line.0).sum()
+    }
+
+    fn of(&self, region: usize) -> usize {
+        self.0[region / Self::PER_LINE].0[region % Self::PER_LINE]
+    }
+
+    #[inline(always)]
+    fn of_mut(&mut self, region: usize) -> &mut usize {
+        &mut self.0[region / Self::PER_LINE].0[region % Self::PER_LINE]
+    }
 }
 
 /// The leading mixed bits that are equal in all keys of one part of a sharded table.
@@ -64,7 +98,7 @@ impl DirectTable {
         let region_bits = wanted.min(leading_bits - prefix.bits - 1).max(at_least);
         let widths = Widths::new(leading_bits - prefix.bits - region_bits, bits - leading_bits);
         let count = 1 << region_bits;
-        let charge = budget.charge(TABLE_OWNER, count * (size_of::<Region>() + size_of::<usize>()))?;
+        let charge = budget.charge(TABLE_OWNER, count * size_of::<Region>() + Held::bytes_for(count))?;
         let regions = (0..count).map(|_| Region::empty(widths)).collect();
         let words = bits.div_ceil(64) as usize;
         let addressing = Addressing::new(bits, true, prefix.bits);
@@ -77,7 +111,7 @@ impl DirectTable {
             prefix_bits,
             prefix,
             regions,
-            held: vec![0; count],
+            held: Held::new(count),
             charge,
         })
     }
@@ -101,7 +135,7 @@ impl DirectTable {
     pub(super) fn grow_ahead(&mut self) -> bool {
         let soon = |index: &usize| {
             let (room, region) = (self.regions[*index].room(), &self.regions[*index]);
-            room > 0 && self.held[*index] + room / SOON >= room && region.next_layout().is_some()
+            room > 0 && self.held.of(*index) + room / SOON >= room && region.next_layout().is_some()
         };
         (0..self.regions.len()).find(soon).is_some_and(|index| self.grow(index).is_ok())
     }
@@ -111,7 +145,7 @@ impl DirectTable {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.held.iter().sum()
+        self.held.sum()
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -226,7 +260,7 @@ impl DirectTable {
         let (region, value) = self.address(key[0]);
         let (partial, rest) = self.rest_of(key);
         loop {
-            match self.regions[region].insert(&mut self.held[region], value, partial, rest) {
+            match self.regions[region].insert(self.held.of_mut(region), value, partial, rest) {
                 Outcome::Present => return Ok(false),
                 Outcome::Inserted => return Ok(true),
                 Outcome::Full => self.grow(region)?,

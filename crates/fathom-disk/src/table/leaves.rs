@@ -17,8 +17,9 @@ use crate::intrinsics::prefetch;
 const LEAVES_OWNER: &str = "table leaves";
 const FIRST_CHUNK_LOG: u32 = 4;
 const FIRST_INDEX: usize = 16;
-/// Records that room is made for at once, at most: memory that nobody has written yet is not there yet.
+/// Records that room is made for at once, at most, or this part of those that are there: memory that nobody has written yet is not there yet.
 const ROOM_RECORDS: usize = 1024;
+const ROOM_PART: usize = 32;
 /// Numbers are 32 bits wide in the index, and the last one marks a free entry.
 const LEAVES_MAX: u32 = u32::MAX - 1;
 const FREE: u64 = u64::MAX;
@@ -27,16 +28,25 @@ const FREE: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Leaves {
     words: usize,
-    len: AtomicU32,
+    added: Added,
     /// How many there may be before more room is made.
     room: u32,
     /// Chunk `i` has room for `2^(FIRST_CHUNK_LOG + i)` records.
     chunks: Vec<Vec<AtomicU64>>,
     /// Number in the low half, low half of the hash in the high half; the place comes from the hash's leading bits.
     index: Vec<AtomicU64>,
-    /// Held by who adds a record.
-    adding: Mutex<()>,
     charge: Charge,
+}
+
+/// What changes with every record that is added. What describes the dictionary is read for every look-up, so the two share no cache line, nor a pair of lines that are
+/// fetched together.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Added {
+    /// How many there are.
+    len: AtomicU32,
+    /// Held by who adds one.
+    alone: Mutex<()>,
 }
 
 impl Leaves {
@@ -44,18 +54,17 @@ impl Leaves {
         let charge = budget.charge(LEAVES_OWNER, FIRST_INDEX * 8)?;
         Ok(Leaves {
             words,
-            len: AtomicU32::new(0),
+            added: Added::default(),
             room: 0,
             chunks: Vec::new(),
             index: free_entries(FIRST_INDEX),
-            adding: Mutex::new(()),
             charge,
         })
     }
 
     /// How many there are: more than any number that was found before asking.
     pub(super) fn len(&self) -> u32 {
-        self.len.load(Ordering::Relaxed)
+        self.added.len.load(Ordering::Relaxed)
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -133,7 +142,7 @@ impl Leaves {
             self.charge.resize(self.charge.bytes() + places * self.words * 8)?;
             self.chunks.push(Vec::with_capacity(places * self.words));
         }
-        let places = places.min(place + ROOM_RECORDS);
+        let places = places.min(place + ROOM_RECORDS.max(len as usize / ROOM_PART));
         self.chunks[chunk].resize_with(places * self.words, AtomicU64::default);
         let added = (places - place).min(self.index.len() * 2 / 3 - len as usize);
         self.room = len + (added as u32).min(LEAVES_MAX - len);
@@ -171,7 +180,7 @@ impl Leaves {
     /// Adds a record unless another thread just did; none if there is no room.
     #[cold]
     fn add(&self, record: &[u64], hash: u64) -> Option<u32> {
-        let _alone = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.added.alone.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = match self.probe(record, hash) {
             Ok(number) => return Some(number),
             Err(slot) => slot,
@@ -183,7 +192,7 @@ impl Leaves {
         for (stored, word) in self.stored(number).iter().zip(record) {
             stored.store(*word, Ordering::Relaxed);
         }
-        self.len.store(number + 1, Ordering::Relaxed);
+        self.added.len.store(number + 1, Ordering::Relaxed);
         self.index[slot].store(hash << 32 | u64::from(number), Ordering::Release);
         Some(number)
     }

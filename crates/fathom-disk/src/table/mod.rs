@@ -14,6 +14,7 @@ mod addressing;
 mod direct;
 mod layout;
 mod leaves;
+mod patience;
 mod recent;
 mod region;
 mod sharded;

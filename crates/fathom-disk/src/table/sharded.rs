@@ -9,10 +9,11 @@
 
 use super::addressing::Addressing;
 use super::direct::{DirectTable, Prefix};
+use super::patience::patiently;
 use super::split::{RightLeaves, SplitTable};
 use super::{DIRECT_BITS_MAX, Store, Table};
 use crate::budget::{Budget, BudgetError};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Exact set of keys, in shards with a lock each. Memory as [`Table`]'s.
 #[derive(Debug)]
@@ -65,7 +66,8 @@ impl ShardedTable {
     /// Locks a shard. Only keys with this [`Addressing::shard`] may be inserted or looked for in it.
     pub fn lock(&self, shard: usize) -> MutexGuard<'_, Table> {
         // A table is whole after every call that can panic half-way only by an assertion of our own.
-        self.shards[shard].0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mutex = &self.shards[shard].0;
+        patiently(|| mutex.try_lock(), || mutex.lock())
     }
 
     /// [`ShardedTable::lock`], unless another thread has it.

@@ -8,15 +8,19 @@
 //! Tables of one set that are cut by a hash of the left half number left halves each for themselves, and right halves together ([`RightLeaves`]), all at once: a table takes
 //! the dictionary for itself only to make room in it.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::TableFull;
 use super::direct::{DirectTable, Prefix};
 use super::leaves::Leaves;
+use super::patience::patiently;
 use crate::budget::{Budget, BudgetError};
 
-/// Keys that are dealt with at once: one bit of a word each.
+/// Keys whose halves are asked for before the first of them is looked at.
 const BATCH: usize = 64;
+/// Keys whose halves are numbered before the first pair is put. Taking the dictionary of right halves costs a cache line that all threads write, so it should be many; and
+/// whoever wants to make room in it waits for all of them.
+const GROUP: usize = 8 * BATCH;
 /// Few enough for small tables to stay small, and enough for most tables never to be rebuilt.
 const NUMBER_BITS_MIN: u32 = 18;
 const NUMBER_BITS_STEP: u32 = 2;
@@ -57,11 +61,11 @@ impl RightLeaves {
     // A dictionary is whole after every call that can panic half-way only by an assertion of our own.
 
     fn read(&self) -> RwLockReadGuard<'_, Leaves> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        patiently(|| self.0.try_read(), || self.0.read())
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Leaves> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        patiently(|| self.0.try_write(), || self.0.write())
     }
 }
 
@@ -108,26 +112,15 @@ impl SplitTable {
     }
 
     pub(super) fn insert_batch(&mut self, keys: &[u64], new: &mut Vec<u32>) -> Result<(), TableFull> {
-        let mut halves = Halves::new(self.cut);
-        let mut pairs = [0u64; BATCH];
+        let mut halves = Halves::new(self.words, self.cut);
+        let mut pairs = [0u64; GROUP];
         let mut done = 0usize;
-        // One lock for all chunks: taking it costs a cache line that all threads write.
-        let right = self.right.clone();
-        let mut rights = right.read();
-        for chunk in keys.chunks(BATCH * self.words) {
-            let pairs = &mut pairs[..chunk.len() / self.words];
+        for group in keys.chunks(GROUP * self.words) {
+            let pairs = &mut pairs[..group.len() / self.words];
             let refused = |reason| TableFull { done, reason };
-            while !self.number_halves(&rights, chunk, &mut halves, pairs).map_err(refused)? {
-                drop(rights);
-                right.write().make_room().map_err(refused)?;
-                rights = right.read();
-            }
-            let counts = [self.left.len(), rights.len()];
+            let counts = self.number_halves(group, &mut halves, pairs).map_err(refused)?;
             if self.outgrown(counts) {
-                // That takes long; whoever wants to make room meanwhile should not wait for it.
-                drop(rights);
                 self.widen_for(counts).map_err(refused)?;
-                rights = right.read();
             }
             for pair in &mut *pairs {
                 *pair = self.pair((*pair >> 32) as u32, *pair as u32);
@@ -144,11 +137,11 @@ impl SplitTable {
     }
 
     pub(super) fn contains_batch(&self, keys: &[u64], present: &mut Vec<u32>) {
-        let mut halves = Halves::new(self.cut);
+        let mut halves = Halves::new(self.words, self.cut);
         let mut one = Vec::with_capacity(1);
         let rights = self.right.read();
         for (chunk_index, chunk) in keys.chunks(BATCH * self.words).enumerate() {
-            self.fetch(&rights, &mut halves, chunk);
+            halves.fetch(&self.left, &rights, chunk);
             for i in 0..chunk.len() / self.words {
                 let left = self.left.find(halves.left(i), halves.hashes[i][0]);
                 let right = rights.find(halves.right(i), halves.hashes[i][1]);
@@ -175,37 +168,24 @@ impl SplitTable {
         });
     }
 
-    /// Cuts a batch and asks for the dictionaries' entries.
-    fn fetch(&self, rights: &Leaves, halves: &mut Halves, chunk: &[u64]) {
-        for (i, key) in chunk.chunks_exact(self.words).enumerate() {
-            let (left, right) = halves.set(i, key);
-            self.left.prefetch(left);
-            rights.prefetch(right);
-        }
-        for [left, right] in &halves.hashes[..chunk.len() / self.words] {
-            self.left.prefetch_record(*left);
-            rights.prefetch_record(*right);
-        }
-    }
-
-    /// Numbers the halves of a batch: the left one of each in the high half of its word, the right one in the low half. False if there must be room for more right ones
-    /// first.
+    /// Numbers the halves of a group: the left one of each key in the high half of its word, the right one in the low half. Says how many left and right ones have numbers by
+    /// then.
     fn number_halves(
         &mut self,
-        rights: &Leaves,
-        chunk: &[u64],
+        group: &[u64],
         halves: &mut Halves,
         pairs: &mut [u64],
-    ) -> Result<bool, BudgetError> {
-        self.fetch(rights, halves, chunk);
-        for (i, pair) in pairs.iter_mut().enumerate() {
-            let left = self.left.intern(halves.left(i), halves.hashes[i][0])?;
-            let Some(right) = rights.intern_beside(halves.right(i), halves.hashes[i][1]) else {
-                return Ok(false);
-            };
-            *pair = u64::from(left) << 32 | u64::from(right);
+    ) -> Result<[u32; 2], BudgetError> {
+        let SplitTable { left, right, words, .. } = self;
+        let mut rights = right.read();
+        for (chunk, pairs) in group.chunks(BATCH * *words).zip(pairs.chunks_mut(BATCH)) {
+            while !halves.number(left, &rights, chunk, pairs)? {
+                drop(rights);
+                right.write().make_room()?;
+                rights = right.read();
+            }
         }
-        Ok(true)
+        Ok([left.len(), rights.len()])
     }
 
     /// Whether so many left and right halves have numbers that do not fit.
@@ -282,6 +262,7 @@ impl Mover<'_> {
 
 /// A batch of keys, cut.
 struct Halves {
+    words: usize,
     cut: Cut,
     lefts: Vec<u64>,
     rights: Vec<u64>,
@@ -289,10 +270,44 @@ struct Halves {
 }
 
 impl Halves {
-    fn new(cut: Cut) -> Halves {
+    fn new(words: usize, cut: Cut) -> Halves {
         let lefts = vec![0; BATCH * cut.left_words];
         let rights = vec![0; BATCH * cut.right_words];
-        Halves { cut, lefts, rights, hashes: [[0; 2]; BATCH] }
+        Halves { words, cut, lefts, rights, hashes: [[0; 2]; BATCH] }
+    }
+
+    /// Cuts a batch and asks for the dictionaries' entries.
+    fn fetch(&mut self, lefts: &Leaves, rights: &Leaves, batch: &[u64]) {
+        let mut count = 0;
+        for key in batch.chunks_exact(self.words) {
+            let (left, right) = self.set(count, key);
+            lefts.prefetch(left);
+            rights.prefetch(right);
+            count += 1;
+        }
+        for [left, right] in &self.hashes[..count] {
+            lefts.prefetch_record(*left);
+            rights.prefetch_record(*right);
+        }
+    }
+
+    /// Numbers the halves of a batch. False if there must be room for more right ones first.
+    fn number(
+        &mut self,
+        lefts: &mut Leaves,
+        rights: &Leaves,
+        batch: &[u64],
+        pairs: &mut [u64],
+    ) -> Result<bool, BudgetError> {
+        self.fetch(lefts, rights, batch);
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            let left = lefts.intern(self.left(i), self.hashes[i][0])?;
+            let Some(right) = rights.intern_beside(self.right(i), self.hashes[i][1]) else {
+                return Ok(false);
+            };
+            *pair = u64::from(left) << 32 | u64::from(right);
+        }
+        Ok(true)
     }
 
     #[inline(always)]
