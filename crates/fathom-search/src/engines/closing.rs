@@ -178,13 +178,16 @@ fn merge_two<const WORDS: usize>(left: &mut &[u64], right: &mut &[u64], most: us
     let number = |key: &[u64; WORDS]| key.iter().fold(0u128, |number, word| number << 64 | u128::from(*word));
     let ((lefts, _), (rights, _)) = (left.as_chunks::<WORDS>(), right.as_chunks::<WORDS>());
     let (mut from_left, mut from_right) = (0, 0);
-    while from_left < lefts.len() && from_right < rights.len() && (from_left + from_right) * WORDS < most {
-        let (left, right) = (&lefts[from_left], &rights[from_right]);
+    let begin = out.len();
+    out.resize(begin + most, 0);
+    for merged in out[begin..].as_chunks_mut::<WORDS>().0 {
+        let (Some(left), Some(right)) = (lefts.get(from_left), rights.get(from_right)) else { break };
         let lesser = number(left) < number(right);
-        out.extend_from_slice(if lesser { left } else { right });
+        *merged = if lesser { *left } else { *right };
         from_left += usize::from(lesser);
         from_right += usize::from(!lesser);
     }
+    out.truncate(begin + (from_left + from_right) * WORDS);
     (*left, *right) = (&left[from_left * WORDS..], &right[from_right * WORDS..]);
 }
 
