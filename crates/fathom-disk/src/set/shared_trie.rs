@@ -304,15 +304,21 @@ impl OpenNode {
 
     fn encode(&self, last: bool, out: &mut Vec<u8>) {
         let count: usize = self.digits.iter().map(|word| word.count_ones() as usize).sum();
+        let listed = count <= LISTED;
+        let below = 1 + if listed { count } else { BITMAP_BYTES };
         out.clear();
-        out.push((count - 1) as u8);
-        if count <= LISTED {
-            out.extend(each(self.digits));
+        out.resize(below + if last { 0 } else { count * 4 }, 0);
+        let (head, links) = out.split_at_mut(below);
+        head[0] = (count - 1) as u8;
+        if listed {
+            head[1..].iter_mut().zip(each(self.digits)).for_each(|(byte, digit)| *byte = digit);
         } else {
-            out.extend(self.digits.iter().flat_map(|word| word.to_le_bytes()));
+            for (bytes, word) in head[1..].as_chunks_mut::<8>().0.iter_mut().zip(self.digits) {
+                *bytes = word.to_le_bytes();
+            }
         }
-        if !last {
-            out.extend(each(self.digits).flat_map(|digit| self.below[usize::from(digit)].to_le_bytes()));
+        for (bytes, digit) in links.as_chunks_mut::<4>().0.iter_mut().zip(each(self.digits)) {
+            *bytes = self.below[usize::from(digit)].to_le_bytes();
         }
     }
 }

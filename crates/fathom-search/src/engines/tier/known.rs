@@ -97,7 +97,7 @@ const FAR_BLOCK_KEYS: usize = 128;
 /// Keys in a block of a run that is gone through, at most.
 const DENSE_BLOCK_KEYS: usize = 8192;
 /// So many times as many runs of a level are merged where a trie has their keys.
-const FOLDED_FAN: usize = 4;
+const FOLDED_FAN: usize = 6;
 
 impl Tools {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Tools, DiskError> {
@@ -332,10 +332,7 @@ impl Known {
         let began = Instant::now();
         let Tools { found, chosen, fresh, cost, .. } = tools;
         self.small_layers(place)?.tell(keys, chosen)?;
-        fresh.clear();
-        for &index in &*chosen {
-            fresh.extend(&keys[index as usize * words..][..words])?;
-        }
+        gather(words, keys, chosen, fresh)?;
         found.clear();
         found.resize(chosen.len(), false)?;
         self.folded.mark(fresh, found);
@@ -366,10 +363,7 @@ impl Known {
         chosen.clear();
         self.filter.query_batch(keys, words, chosen);
         chosen.retain(|index| !found[*index as usize]);
-        open.clear();
-        for &index in &*chosen {
-            open.extend(&keys[index as usize * words..][..words])?;
-        }
+        gather(words, keys, chosen, open)?;
         cost.filter += began.elapsed();
         cost.asked += chosen.len() as u64;
         let run_count = runs.runs().count();
@@ -463,9 +457,10 @@ impl Known {
     }
 
     fn small_layers(&mut self, place: &Place) -> Result<&mut SmallLayers, DiskError> {
+        let bytes = self.small_bytes();
         Ok(match &mut self.small {
             Some(small) => small,
-            none => none.insert(SmallLayers::new(place, self.shares.table_bytes, self.small_keys)?),
+            none => none.insert(SmallLayers::new(place, bytes, self.small_keys)?),
         })
     }
 
@@ -489,7 +484,7 @@ impl Known {
             let run = place.open_run(&name)?;
             self.insert_run(place, level_of(count, self.shares.fan), run)?;
         }
-        if self.small.as_ref().is_some_and(|small| small.bytes() > self.shares.table_bytes) {
+        if self.small.as_ref().is_some_and(|small| small.bytes() > self.small_bytes()) {
             self.flush(place)?;
         }
         tools.cost.write += began.elapsed();
@@ -560,6 +555,21 @@ impl Known {
     pub(super) fn count(&self) -> u64 {
         self.runs.count() + self.small.as_ref().map_or(0, |small| small.count() as u64)
     }
+}
+
+/// The keys of those numbers, in place of what is there.
+fn gather(words: usize, keys: &[u64], numbers: &[u32], into: &mut ChargedVec<u64>) -> Result<(), DiskError> {
+    into.clear();
+    into.resize(numbers.len() * words, 0)?;
+    match words {
+        1 => into.iter_mut().zip(numbers).for_each(|(room, &number)| *room = keys[number as usize]),
+        _ => {
+            for (room, &number) in into.chunks_exact_mut(words).zip(numbers) {
+                room.copy_from_slice(&keys[number as usize * words..][..words]);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Look-ups of a whole layer at once touch many blocks of a run: long extents cost fewer operations, and hardly more bytes.

@@ -36,11 +36,6 @@ impl Folded {
         self.held.is_some()
     }
 
-    /// Memory that it takes.
-    pub(super) fn bytes(&self) -> usize {
-        self.held.as_ref().map_or(0, |held| held.charge.bytes())
-    }
-
     /// Gives the memory back.
     pub(super) fn let_go(&mut self) {
         self.held = None;

@@ -31,6 +31,9 @@ const FOLDED_BYTES_MIN: usize = 64 << 10;
 impl Known {
     /// Lets go of what memory it can; [`Known::reshare`] follows.
     pub(in super::super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
+        if self.folded.is_there() {
+            self.flush(place)?;
+        }
         self.filter = Bloom::new(0, 0, &place.budget)?;
         self.folded.let_go();
         self.drop_run_filters();
@@ -50,7 +53,12 @@ impl Known {
 
     /// Keeps runs in memory, the smallest first, as far as their share goes; of the others the fences, as far as that share goes.
     pub(super) fn keep_in_memory(&mut self, place: &Place) -> Result<(), DiskError> {
-        let taken = self.filter.bytes() + self.folded.bytes() + self.run_filter_bytes();
+        if self.folded.is_there() {
+            // Nothing is looked up in them.
+            self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
+            return Ok(());
+        }
+        let taken = self.filter.bytes() + self.run_filter_bytes();
         self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))
     }
 
@@ -77,6 +85,12 @@ impl Known {
             }
             wanted
         })
+    }
+
+    /// What small layers may take: where runs are folded, also what the trie leaves of the runs' memory.
+    pub(super) fn small_bytes(&self) -> usize {
+        let Shares { table_bytes, run_bytes, filter_bytes, .. } = self.shares;
+        table_bytes + if self.folded.is_there() { run_bytes.saturating_sub(filter_bytes) } else { 0 }
     }
 
     /// Builds the filters that the layer just closed has shown to be worth it, and lets go of one that nobody asks.
@@ -193,11 +207,8 @@ impl Known {
             Err(DiskError::Budget(_)) => false,
             outcome => outcome?,
         };
-        if fits {
-            self.keep_within(place, self.shares.run_bytes.saturating_sub(room))?;
-            self.folded.grow(room);
-        }
         self.keep_in_memory(place)?;
+        self.folded.grow(room);
         Ok(fits)
     }
 
