@@ -53,6 +53,8 @@ pub(super) struct Known {
     regret: u64,
     /// The same, since the runs were last folded or found not to fit.
     lasting_regret: u64,
+    /// Candidates that were looked up since the runs were last folded or found not to fit.
+    looked_up: u64,
     /// Dense layers since the filter was last asked.
     idle: u32,
 }
@@ -137,6 +139,7 @@ impl Known {
             dense: true,
             regret: 0,
             lasting_regret: 0,
+            looked_up: 0,
             idle: 0,
         })
     }
@@ -169,6 +172,9 @@ impl Known {
         }
         tools.cost.write += began.elapsed();
         let touched = !self.folded.is_there() && (self.dense || self.touch_most_blocks(candidates));
+        if !touched && !self.folded.is_there() {
+            self.looked_up += candidates;
+        }
         let mut sink = None;
         let runs = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
         let outcome = if scan {

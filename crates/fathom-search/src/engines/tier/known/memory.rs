@@ -24,7 +24,9 @@ const FILTER_BITS_LAST: u64 = 7;
 /// Bits per key below which a filter denies too little.
 const FILTER_BITS_LEAST: u64 = 2;
 const FILTER_BYTES_MIN: usize = 16 << 10;
-/// Bits per key within which folding is tried before a filter is built: where it fails, it fails early, and where it does not, no filter is as good.
+/// Folding is tried when one candidate was looked up for so many keys: as many more will come if the search goes on for as long as it has, and each is worth a few keys folded.
+const FOLDED_KEYS: u64 = 4;
+/// Bits per key within which it is tried then: where it fails, it fails early.
 const FOLDED_BITS: u64 = 1;
 const FOLDED_BYTES_MIN: usize = 64 << 10;
 
@@ -34,9 +36,8 @@ impl Known {
         if self.folded.is_there() {
             self.flush(place)?;
         }
-        self.filter = Bloom::new(0, 0, &place.budget)?;
         self.folded.let_go();
-        self.drop_run_filters();
+        self.drop_filters(place)?;
         self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
         Ok(())
     }
@@ -45,7 +46,7 @@ impl Known {
     pub(in super::super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
         self.shares = *shares;
         [self.dense_config, self.sparse_config, self.far_config] = run_configs(place, shares);
-        (self.regret, self.lasting_regret) = (0, 0);
+        (self.regret, self.lasting_regret, self.looked_up) = (0, 0, 0);
         // The next small layers have room within another share.
         self.small_keys = 0;
         self.keep_in_memory(place)
@@ -157,8 +158,10 @@ impl Known {
         self.runs.runs().map(|(_, run)| run.filter_bytes()).sum()
     }
 
-    fn drop_run_filters(&mut self) {
+    fn drop_filters(&mut self, place: &Place) -> Result<(), DiskError> {
+        self.filter = Bloom::new(0, 0, &place.budget)?;
         self.runs.runs_mut().for_each(|run| run.drop_filter());
+        Ok(())
     }
 
     /// Makes the filter before all runs larger, from their keys, once look-ups that it should have spared have cost more than that.
@@ -166,8 +169,14 @@ impl Known {
         let keys = self.runs.count();
         let (for_filter, for_trie) = self.shares.regret_per_key;
         if self.lasting_regret >= keys * for_trie {
-            self.lasting_regret = 0;
+            (self.lasting_regret, self.looked_up) = (0, 0);
             if self.fold(place, self.shares.filter_bytes)? {
+                return Ok(());
+            }
+        }
+        if self.looked_up >= keys / FOLDED_KEYS {
+            self.looked_up = 0;
+            if self.fold(place, FOLDED_BYTES_MIN.max((keys * FOLDED_BITS / 8) as usize))? {
                 return Ok(());
             }
         }
@@ -175,9 +184,6 @@ impl Known {
             return Ok(());
         }
         self.regret = 0;
-        if self.fold(place, FOLDED_BYTES_MIN.max((keys * FOLDED_BITS / 8) as usize))? {
-            return Ok(());
-        }
         let wanted = keys as usize * FILTER_BITS / 8 * FILTER_GROWTH;
         let bytes = wanted.max(FILTER_BYTES_MIN).min(self.filter_bytes_max());
         if bytes < self.filter.bytes() * 5 / 4 || bytes == 0 {
@@ -194,9 +200,11 @@ impl Known {
         if place.width.words() > 2 || !self.folded.is_promising(keys, within) {
             return Ok(false);
         }
-        self.filter = Bloom::new(0, 0, &place.budget)?;
-        self.drop_run_filters();
-        self.keep_within(place, self.shares.run_bytes.saturating_sub(within))?;
+        if within + self.filter.bytes() + self.run_filter_bytes() > self.shares.run_bytes {
+            self.drop_filters(place)?;
+        }
+        let taken = within + self.filter.bytes() + self.run_filter_bytes();
+        self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))?;
         let words = place.width.words();
         let fits = self
             .runs
@@ -207,6 +215,9 @@ impl Known {
             Err(DiskError::Budget(_)) => false,
             outcome => outcome?,
         };
+        if fits {
+            self.drop_filters(place)?;
+        }
         self.keep_in_memory(place)?;
         self.folded.grow(room);
         Ok(fits)
@@ -222,8 +233,7 @@ impl Known {
 
     /// A filter of about `bytes` with every key of every run, in place of some of the runs in memory.
     fn rebuild_filter(&mut self, place: &Place, bytes: usize) -> Result<(), DiskError> {
-        self.filter = Bloom::new(0, 0, &place.budget)?;
-        self.drop_run_filters();
+        self.drop_filters(place)?;
         self.keep_within(place, self.shares.run_bytes.saturating_sub(bytes))?;
         let blocks = (bytes / 64).saturating_sub(1);
         let expected = if bytes >= self.shares.filter_bytes {
