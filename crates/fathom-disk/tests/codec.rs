@@ -95,6 +95,48 @@ fn all_keys_of_a_width_and_blocks_of_every_size() {
 }
 
 #[test]
+fn a_block_in_parts_has_the_keys_of_the_whole() {
+    for bits in [20, 64, 90, 128, 200] {
+        let width = KeyWidth::new(bits).unwrap();
+        let (words, budget) = (width.words(), Budget::unlimited());
+        let mut dice = Dice::new(u64::from(bits));
+        for count in [1, 2, 63, 64, 65, 256, 257, 1000, 2049, 8192] {
+            let mut encoder = Encoder::new(&budget, "encoder", width, 8192).unwrap();
+            let mut decoder = Decoder::new(&budget, "decoder", width).unwrap();
+            encoder.prepare(Codec::TokenLz4).unwrap();
+            let keys = sorted(width, (0..count).map(|_| dice.key(bits)).collect());
+            // Groups of the first block are of the size to begin with, those of the others suit the block before.
+            for block in 0..3 {
+                let mut payload = Vec::new();
+                encoder.encode(Codec::TokenLz4, &keys, &mut payload);
+                decoder.prepare(Codec::TokenLz4, encoder.raw_bytes()).unwrap();
+                let count = keys.len() / words;
+                let groups = decoder.open(Codec::TokenLz4, &payload, count).unwrap();
+                let mut first = vec![0; words];
+                let mut seen = 0;
+                while seen < groups.count() {
+                    let part = groups.span(seen, dice.below(2000) as usize);
+                    let mut back = vec![0; groups.keys_of(&part) * words];
+                    decoder.first_of(&groups, part.start, &mut first);
+                    decoder.decode_groups(&groups, part.clone(), &mut back).unwrap();
+                    let before = groups.keys_of(&(0..part.start)) * words;
+                    let about = format!("{bits} bits, {count} keys, block {block}, groups {part:?}");
+                    assert!(back == keys[before..before + back.len()] && first == back[..words], "{about}");
+                    let of_group = groups.keys_of(&(seen..seen + 1));
+                    assert!(of_group <= encoder.group_keys(), "{about}");
+                    if words == 2 && back[..of_group * 2].chunks(2).all(|key| key[0] == back[0]) {
+                        let mut low = vec![0; of_group];
+                        decoder.decode_low(&groups, seen, &mut low).unwrap();
+                        assert!(low.iter().eq(back[..of_group * 2].chunks(2).map(|key| &key[1])), "{about}");
+                    }
+                    seen = part.end;
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn product_shaped_sets_of_wide_records() {
     for bits in [40, 64, 100, 128, 140, 300] {
         let width = KeyWidth::new(bits).unwrap();
@@ -139,6 +181,17 @@ fn rubbish_is_refused_or_decoded_but_never_a_panic() {
         decoder.prepare(codec, 4096).unwrap();
         let mut keys = vec![0; count * width.words()];
         let _ = decoder.decode(codec, &payload, &mut keys);
+        if codec.is_token()
+            && let Ok(groups) = decoder.open(codec, &payload, count)
+        {
+            for group in 0..groups.count() {
+                let room = groups.keys_of(&(group..group + 1));
+                let _ = decoder.decode_groups(&groups, group..group + 1, &mut keys[..room * width.words()]);
+                if width.words() == 2 {
+                    let _ = decoder.decode_low(&groups, group, &mut keys[..room]);
+                }
+            }
+        }
     }
 }
 

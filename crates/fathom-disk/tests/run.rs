@@ -197,35 +197,57 @@ fn look_ups_over_many_runs_join_reads_and_agree_with_the_model() {
     }
 }
 
-/// Filters that deny nothing, nearly nothing and nearly everything.
+/// Blocks of many groups, in which few keys, many and all are sought, by going through them and by looking them up.
 #[test]
-fn a_filter_of_a_run_changes_no_answer_and_spares_blocks() {
-    for bits in [20, 64, 90, 200] {
+fn few_keys_in_large_blocks_are_found_as_many_are() {
+    for bits in [30, 64, 65, 90, 200] {
         let mut dice = Dice::new(u64::from(bits));
         let (volume, budget) = (Volume::in_memory(64), Budget::unlimited());
         let width = KeyWidth::new(bits).unwrap();
-        let set = random_set(&mut dice, bits, 3000);
-        let others: Model =
-            random_set(&mut dice, bits, 300).into_iter().filter(|key| !set.contains(key)).collect();
-        let config = RunConfig { keys_per_block: 16, ..RunConfig::live(width, TAG) };
-        write(&volume, &budget, "run", &config, &flat(&set)).unwrap();
-        let mut run = Run::open(&volume, &budget, "run", width, TAG).unwrap();
-        let mut blocks = Vec::new();
-        for bytes in [None, Some(0), Some(64), Some(set.len() * 2)] {
-            if let Some(bytes) = bytes {
-                run.build_filter(&budget, bytes, 4096).unwrap();
-                assert!((bytes..bytes + 128).contains(&run.filter_bytes()), "{}", run.filter_bytes());
+        let mut set = random_set(&mut dice, bits, 9000);
+        // Neighbours too: groups whose keys have the same first word.
+        for key in random_set(&mut dice, bits, 12) {
+            for step in 0..700 {
+                let mut near = key.clone();
+                let last = near.len() - 1;
+                near[last] ^= step;
+                set.insert(near);
             }
-            let mut prober = Prober::new(&budget, width, ProbeConfig::default()).unwrap();
-            prober.look_up(&[&run], &flat(&others), &mut vec![false; others.len()]).unwrap();
-            blocks.push(prober.counts().blocks);
-            let about = format!("{bits} bits, filter {bytes:?}");
-            check_look_up(&[&run], &set, bits, &mut prober, &mut dice, &about);
         }
-        assert_eq!(blocks[0], blocks[1], "a filter without bits denies nothing");
-        assert!(blocks[3] * 10 < blocks[0], "{bits} bits: blocks {blocks:?}");
-        run.drop_filter();
-        assert_eq!(run.filter_bytes(), 0);
+        set.retain(|key| width.fits(key));
+        let codecs = &[Codec::TokenLz4];
+        let config = RunConfig { keys_per_block: 4096, codecs, ..RunConfig::live(width, TAG) };
+        write(&volume, &budget, "run", &config, &flat(&set)).unwrap();
+        let run = Run::open(&volume, &budget, "run", width, TAG).unwrap();
+        assert!(run.group_keys_max() <= 1024 && run.count() > 4096, "blocks have groups");
+        let mut prober = Prober::new(&budget, width, ProbeConfig::default()).unwrap();
+        for every in [1, 3, 50, 2000] {
+            let mut sought: Model = set
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| index % every == 0)
+                .map(|(_, key)| key.clone())
+                .collect();
+            sought.extend(random_set(&mut dice, bits, 200 / every + 1));
+            let (keys, expected) = (flat(&sought), sought.iter().map(|key| set.contains(key)));
+            let expected: Vec<bool> = expected.collect();
+            let mut found = vec![false; expected.len()];
+            prober.look_up(&[&run], &keys, &mut found).unwrap();
+            assert!(found == expected, "{bits} bits, every {every}, looked up");
+            for piece in [1, 10, 1000, 100_000] {
+                let mut sweep = Sweep::new(&run, &budget, 4096).unwrap();
+                let mut found = vec![false; expected.len()];
+                let words = width.words();
+                for (keys, found) in keys.chunks(piece * words).zip(found.chunks_mut(piece)) {
+                    sweep.mark(keys, found).unwrap();
+                }
+                assert!(found == expected, "{bits} bits, every {every}, gone through in pieces of {piece}");
+            }
+        }
+        let mut few = Prober::new(&budget, width, ProbeConfig::default()).unwrap();
+        let one: Vec<u64> = set.iter().nth(set.len() / 2).unwrap().clone();
+        few.look_up(&[&run], &one, &mut [false]).unwrap();
+        assert!(few.counts().keys <= 1024, "one group is decoded for one key: {:?}", few.counts());
     }
 }
 

@@ -41,8 +41,8 @@ type Choice = Option<fn(Shares) -> Shares>;
 const SHARES: [Choice; 11] = [
     None,
     Some(|shares| Shares { filter_bytes: 0, dense_ratio: 0, ..shares }),
-    Some(|shares| Shares { far_ratio: 0, dense_ratio: 0, ..shares }),
-    Some(|shares| Shares { far_ratio: 0, ..shares }),
+    Some(filtered),
+    Some(|shares| Shares { filter_ratio: 0, dense_ratio: u64::MAX, ..shares }),
     Some(|shares| Shares { dense_ratio: u64::MAX, run_bytes: 0, ..shares }),
     // All runs fold into a trie as soon as there is one, and the table of small layers is full soon.
     Some(eager),
@@ -53,6 +53,17 @@ const SHARES: [Choice; 11] = [
     // Every layer but the smallest is wide beside that.
     Some(|shares| Shares { candidate_keys: shares.candidate_keys.min(20), run_bytes: 0, ..shares }),
 ];
+
+/// A filter before all runs that are gone through, as long as runs leave memory for it.
+fn filtered(shares: Shares) -> Shares {
+    let run_bytes = shares.run_bytes.max(shares.filter_bytes);
+    Shares { filter_ratio: 0, filter_bits: (1, 10), dense_ratio: u64::MAX, run_bytes, ..shares }
+}
+
+/// A filter before all runs that are gone through which denies nothing.
+fn denies_nothing(shares: Shares) -> Shares {
+    Shares { filter_bits: (0, 0), ..filtered(shares) }
+}
 
 fn eager(shares: Shares) -> Shares {
     Shares { dense_ratio: 0, regret_per_key: (0, 0), table_bytes: shares.table_bytes.min(2 << 10), ..shares }
@@ -117,7 +128,7 @@ fn hard<const TINY_BLOCKS: bool, const PART: usize>(shares: Shares) -> Shares {
     let shares = if TINY_BLOCKS { Shares { log_block_keys: 1, fan: 2, ..shares } } else { shares };
     match PART {
         0 => shares,
-        1 => Shares { far_bits: (0, 0), far_ratio: 0, ..shares },
+        1 => denies_nothing(shares),
         2 => Shares { window_keys: 0, ..shares },
         3 => Shares { window_keys: 1, ..shares },
         _ => Shares { shards: 1, closers: 1, ..shares },

@@ -156,14 +156,14 @@ pub(super) fn gaps_many(width: KeyWidth, keys: &[u64]) -> impl Iterator<Item = O
 }
 
 /// Appends length (two bytes) and bytes, least significant first, of a gap of any size.
-pub(super) fn append_long(words: &[u64], out: &mut Vec<u8>) {
+fn append_long(words: &[u64], out: &mut Vec<u8>) {
     let length = significant_bytes(words);
     out.extend_from_slice(&(length as u16).to_le_bytes());
     out.extend((0..length).map(|index| key::byte(words, index)));
 }
 
 /// Splits a long literal off `literals`.
-pub(super) fn split_long(literals: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+fn split_long(literals: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
     let (length, rest) = literals.split_first_chunk::<2>().ok_or(Malformed)?;
     rest.split_at_checked(usize::from(u16::from_le_bytes(*length))).ok_or(Malformed)
 }
@@ -186,7 +186,7 @@ pub(super) fn literal_bytes(gap: u64) -> usize {
     (64 - gap.leading_zeros() as usize).div_ceil(8)
 }
 
-fn significant_bytes(words: &[u64]) -> usize {
+pub(super) fn significant_bytes(words: &[u64]) -> usize {
     let zeros = words.iter().take_while(|&&word| word == 0).count();
     words.get(zeros).map_or(0, |&word| literal_bytes(word) + (words.len() - zeros - 1) * 8)
 }

@@ -10,7 +10,10 @@ pub mod choice;
 pub mod columns;
 mod frequent;
 pub mod gap;
+pub mod groups;
 pub mod token;
+
+use std::ops::Range;
 
 use zstd::zstd_safe::{CCtx, CParameter, DCtx};
 
@@ -18,6 +21,8 @@ use crate::budget::{Budget, BudgetError, Charge};
 use crate::key::KeyWidth;
 
 use frequent::FrequentGaps;
+use groups::Groups;
+use token::Names;
 
 /// The coding of one block; the numbers are those of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,11 +53,14 @@ pub struct Encoder {
     keys_max: usize,
     frequent: FrequentGaps,
     raw: Vec<u8>,
-    packed: Vec<u8>,
     zstd: Option<Context<CCtx<'static>>>,
     charge: Charge,
     /// What of the charge is for the context.
     context_charged: usize,
+    /// The logarithm of the keys in a group of the next block.
+    group_log: u32,
+    /// Keys in a group of the last one.
+    group_keys: usize,
 }
 
 /// Decodes blocks; holds the room for it, which grows with what it meets.
@@ -60,6 +68,8 @@ pub struct Encoder {
 pub struct Decoder {
     width: KeyWidth,
     raw: Vec<u8>,
+    /// The names of gaps of the block that was opened last, once one was.
+    names: Option<Box<Names>>,
     zstd: Option<Context<DCtx<'static>>>,
     charge: Charge,
 }
@@ -107,6 +117,11 @@ impl Codec {
         self != Self::Gap
     }
 
+    /// Is it token code, which can be decoded in parts?
+    pub fn is_token(self) -> bool {
+        matches!(self, Self::TokenLz4 | Self::TokenZstd)
+    }
+
     fn uses_zstd(self) -> bool {
         matches!(self, Self::GapZstd | Self::ColumnsZstd | Self::TokenZstd)
     }
@@ -114,7 +129,7 @@ impl Codec {
 
 impl Encoder {
     /// An encoder for blocks of at most `keys_max` keys. Takes about 20 bytes per key; with the first compressing codec the
-    /// uncompressed and the compressed block come on top, with the first zstd its context (about 150 KiB).
+    /// uncompressed block comes on top, with the first zstd its context (about 150 KiB).
     pub fn new(
         budget: &Budget,
         owner: &'static str,
@@ -128,22 +143,30 @@ impl Encoder {
             keys_max,
             frequent,
             raw: Vec::new(),
-            packed: Vec::new(),
             zstd: None,
             charge,
             context_charged: 0,
+            group_log: groups::LOG_FIRST,
+            group_keys: 0,
         })
+    }
+
+    /// Bytes that an encoder takes for blocks of `keys_max` keys in those codecs.
+    pub fn bytes(width: KeyWidth, keys_max: usize, codecs: &[Codec]) -> usize {
+        let raw = payload_bytes_max(width, keys_max);
+        let compresses = codecs.iter().any(|codec| codec.compresses());
+        let zstd = codecs.iter().any(|codec| codec.uses_zstd());
+        FrequentGaps::bytes(keys_max)
+            + if compresses { raw } else { 0 }
+            + if zstd { ZSTD_COMPRESS_BYTES } else { 0 }
     }
 
     /// Takes the room that `codec` needs, so that encoding with it cannot fail later.
     pub fn prepare(&mut self, codec: Codec) -> Result<(), BudgetError> {
         if codec.compresses() && self.raw.capacity() == 0 {
             let raw = payload_bytes_max(self.width, self.keys_max);
-            let packed =
-                zstd::zstd_safe::compress_bound(raw).max(lz4_flex::block::get_maximum_output_size(raw));
-            self.charge.resize(self.charge.bytes() + raw + packed)?;
+            self.charge.resize(self.charge.bytes() + raw)?;
             self.raw.reserve_exact(raw);
-            self.packed.resize(packed, 0);
         }
         if codec.uses_zstd() && self.zstd.is_none() {
             self.charge.resize(self.charge.bytes() + ZSTD_COMPRESS_BYTES)?;
@@ -157,30 +180,44 @@ impl Encoder {
         Ok(())
     }
 
-    /// Appends the payload of `keys` (ascending, 1 to `keys_max` of them) to `out`. The codec must be prepared.
+    /// Appends the payload of `keys` (ascending, 1 to `keys_max` of them) to `out`, which has to have room for [`packed_bytes_max`] bytes so as not to grow. The codec must be prepared.
     pub fn encode(&mut self, codec: Codec, keys: &[u64], out: &mut Vec<u8>) {
         debug_assert!(!keys.is_empty() && keys.len() / self.width.words() <= self.keys_max);
-        let Self { width, frequent, raw, packed, zstd, charge, context_charged, .. } = self;
+        let count = keys.len() / self.width.words();
+        // Whoever reads what is compressed hard reads all of it.
+        let group_log = if codec == Codec::TokenLz4 { self.group_log } else { groups::LOG_WHOLE };
+        self.group_keys = count.min(1 << group_log);
+        let Self { width, frequent, raw, zstd, charge, context_charged, .. } = self;
         raw.clear();
         match codec {
             Codec::Gap => return gap::encode(*width, keys, frequent, out),
             Codec::GapZstd => gap::encode_plain(*width, keys, raw),
             Codec::ColumnsLz4 | Codec::ColumnsZstd => columns::encode(*width, keys, raw),
-            Codec::TokenLz4 | Codec::TokenZstd => token::encode(*width, keys, frequent, raw),
+            Codec::TokenLz4 | Codec::TokenZstd => token::encode(*width, keys, frequent, group_log, raw),
         }
+        if !matches!(codec, Codec::ColumnsLz4 | Codec::ColumnsZstd) {
+            out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
+        }
+        let start = out.len();
+        out.resize(start + compressed_bytes_max(raw.len()), 0);
+        let packed = &mut out[start..];
         let length = if codec.uses_zstd() {
             let context = zstd.as_mut().expect("the codec is prepared");
-            let length =
-                context.0.compress2(&mut packed[..], raw).expect("the output has room for the worst case");
+            let length = context.0.compress2(packed, raw).expect("the output has room for the worst case");
             give_back_spare(charge, context_charged, context.0.sizeof());
             length
         } else {
             lz4_flex::block::compress_into(raw, packed).expect("the output has room for the worst case")
         };
-        if !matches!(codec, Codec::ColumnsLz4 | Codec::ColumnsZstd) {
-            out.extend_from_slice(&(raw.len() as u32).to_le_bytes());
+        out.truncate(start + length);
+        if codec == Codec::TokenLz4 {
+            self.group_log = groups::suiting_log(self.width, count, length);
         }
-        out.extend_from_slice(&packed[..length]);
+    }
+
+    /// Keys that are decoded at once of the last block, at least: those of a group, or all.
+    pub fn group_keys(&self) -> usize {
+        self.group_keys
     }
 
     /// Bytes of the last block before compression (0 after [`Codec::Gap`]).
@@ -197,7 +234,7 @@ impl Encoder {
 impl Decoder {
     /// A decoder for keys of `width`; takes nothing before it meets a compressed block.
     pub fn new(budget: &Budget, owner: &'static str, width: KeyWidth) -> Result<Self, BudgetError> {
-        Ok(Self { width, raw: Vec::new(), zstd: None, charge: budget.charge(owner, 0)? })
+        Ok(Self { width, raw: Vec::new(), names: None, zstd: None, charge: budget.charge(owner, 0)? })
     }
 
     /// Takes the room for compressed blocks of `raw_bytes` uncompressed (and for zstd, its context of 96 KiB).
@@ -208,6 +245,10 @@ impl Decoder {
             self.raw = vec![0; raw_bytes];
             self.charge.resize(self.charge.bytes() - held)?;
         }
+        if codec.is_token() && self.names.is_none() {
+            self.charge.resize(self.charge.bytes() + size_of::<Names>())?;
+            self.names = Some(Box::new([0; _]));
+        }
         if codec.uses_zstd() && self.zstd.is_none() {
             self.charge.resize(self.charge.bytes() + ZSTD_DECOMPRESS_BYTES)?;
             self.zstd = Some(Context(DCtx::create()));
@@ -215,16 +256,64 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes `payload` into `keys`, which has exactly the words of its keys.  The codec must be prepared for the block's uncompressed size.
+    /// Decodes `payload` into `keys`, which has exactly the words of its keys. The codec must be prepared for the block's uncompressed size.
     pub fn decode(&mut self, codec: Codec, payload: &[u8], keys: &mut [u64]) -> Result<(), Malformed> {
-        let Self { width, raw, zstd, .. } = self;
-        if keys.is_empty() || !keys.len().is_multiple_of(width.words()) {
+        if keys.is_empty() || !keys.len().is_multiple_of(self.width.words()) {
             return Err(Malformed);
         }
-        let columns = matches!(codec, Codec::ColumnsLz4 | Codec::ColumnsZstd);
+        if codec == Codec::Gap {
+            return gap::decode(self.width, payload, keys);
+        }
+        let count = keys.len() / self.width.words();
+        match codec {
+            Codec::TokenLz4 | Codec::TokenZstd => {
+                let groups = self.open(codec, payload, count)?;
+                self.decode_groups(&groups, 0..groups.count(), keys)
+            }
+            Codec::GapZstd => gap::decode(self.width, self.unpack(codec, payload, count)?, keys),
+            _ => columns::decode(self.width, self.unpack(codec, payload, count)?, keys),
+        }
+    }
+
+    /// Opens `payload`, token code of so many keys, to be decoded in parts. The codec must be prepared for the block's uncompressed size.
+    pub fn open(&mut self, codec: Codec, payload: &[u8], keys: usize) -> Result<Groups, Malformed> {
+        let (width, mut names) = (self.width, self.names.take().ok_or(Malformed)?);
+        let groups =
+            self.unpack(codec, payload, keys).and_then(|raw| Groups::parse(width, raw, keys, &mut names));
+        self.names = Some(names);
+        groups
+    }
+
+    /// The first key of a group of the block that was opened last.
+    pub fn first_of(&self, groups: &Groups, group: usize, key: &mut [u64]) {
+        groups.first(&self.raw, group, key);
+    }
+
+    /// Decodes groups of the block that was opened last into exactly the keys that they have.
+    pub fn decode_groups(
+        &self,
+        groups: &Groups,
+        which: Range<usize>,
+        keys: &mut [u64],
+    ) -> Result<(), Malformed> {
+        groups.decode(self.opened()?, which, keys)
+    }
+
+    /// Decodes the second words of a group of keys of two words whose first words are all the same.
+    pub fn decode_low(&self, groups: &Groups, group: usize, low: &mut [u64]) -> Result<(), Malformed> {
+        groups.decode_low(self.opened()?, group, low)
+    }
+
+    /// Names and bytes of the block that was opened last.
+    fn opened(&self) -> Result<(&Names, &[u8]), Malformed> {
+        Ok((self.names.as_ref().ok_or(Malformed)?, &self.raw))
+    }
+
+    /// What was compressed.
+    fn unpack(&mut self, codec: Codec, payload: &[u8], keys: usize) -> Result<&[u8], Malformed> {
+        let Self { width, raw, zstd, .. } = self;
         let (length, packed) = match codec {
-            Codec::Gap => return gap::decode(*width, payload, keys),
-            _ if columns => (keys.len() / width.words() * width.bytes(), payload),
+            Codec::ColumnsLz4 | Codec::ColumnsZstd => (keys * width.bytes(), payload),
             _ => {
                 let (length, packed) = payload.split_first_chunk::<4>().ok_or(Malformed)?;
                 (u32::from_le_bytes(*length) as usize, packed)
@@ -237,14 +326,7 @@ impl Decoder {
         } else {
             lz4_flex::block::decompress_into(packed, raw).map_err(|_| Malformed)?
         };
-        if written != length {
-            return Err(Malformed);
-        }
-        match codec {
-            Codec::TokenLz4 | Codec::TokenZstd => token::decode(*width, raw, keys),
-            Codec::GapZstd => gap::decode(*width, raw, keys),
-            _ => columns::decode(*width, raw, keys),
-        }
+        if written == length { Ok(raw) } else { Err(Malformed) }
     }
 
     /// Bytes that the decompressing context really takes, for the tests of the charge.
@@ -265,4 +347,14 @@ fn give_back_spare(charge: &mut Charge, charged: &mut usize, taken: usize) {
 /// No payload of `keys` keys is longer than this before compression, in any codec.
 pub fn payload_bytes_max(width: KeyWidth, keys: usize) -> usize {
     gap::bytes_max(width, keys).max(token::bytes_max(width, keys)).max(keys * width.bytes())
+}
+
+/// What an encoder needs room for to append a payload of `keys` keys, in any codec.
+pub fn packed_bytes_max(width: KeyWidth, keys: usize) -> usize {
+    4 + compressed_bytes_max(payload_bytes_max(width, keys))
+}
+
+/// No compressor makes more of so many bytes.
+fn compressed_bytes_max(bytes: usize) -> usize {
+    zstd::zstd_safe::compress_bound(bytes).max(lz4_flex::block::get_maximum_output_size(bytes))
 }

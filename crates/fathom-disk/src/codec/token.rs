@@ -2,27 +2,40 @@
 //!
 //! State sets are made of products: the same gaps come again, in the same order, for each value of the fields before them. One
 //! byte per key, the name of its gap, turns that into repeats at byte borders, which a matcher finds cheaply and copies
-//! back quickly. Rare gaps go to a list of literals at the end. See "Token code" in the format document.
+//! back quickly. Rare gaps go to a list of literals at the end. Decoding can begin at every [group](super::groups). See "Token code" in the format document.
 
 use super::Malformed;
 use super::frequent::{FrequentGaps, LONG};
-use super::gap::{GapRoom, append_long, append_name, literal_bytes, split_long, split_name};
+use super::gap::{GapRoom, append_name, literal_bytes, significant_bytes, split_name};
+use super::groups::{self, LITERALS_BYTES};
 use crate::key::{self, KeyWidth};
 
 /// Names for gaps; one byte value stays for literals.
 const NAMES_MAX: usize = 255;
 /// The token of a literal.
-const TOKEN_LITERAL: u8 = 255;
-/// Bytes of a literal of one word with its length, at most.
-const LITERAL_BYTES_MAX: usize = 10;
+pub(super) const TOKEN_LITERAL: u8 = 255;
+/// The length that says that two bytes of length follow.
+const LENGTH_LONG: u8 = 255;
+/// Bytes that an append may write behind the end, and take back.
+const SLACK_BYTES: usize = 10;
+
+/// What tokens mean: the gaps that have names.
+pub(super) type Names = [u64; 256];
 
 /// No token code of `keys` keys is longer than this, while it is made.
 pub fn bytes_max(width: KeyWidth, keys: usize) -> usize {
-    1 + NAMES_MAX.min(keys) * 9 + width.bytes() + keys + keys * (width.bytes() + 2) + LITERAL_BYTES_MAX
+    let starts = groups::groups_max(keys) * (width.bytes() + LITERALS_BYTES);
+    2 + NAMES_MAX.min(keys) * 9 + starts + keys + keys * (width.bytes() + 3) + SLACK_BYTES
 }
 
-/// Appends the token code of ascending keys.
-pub(super) fn encode(width: KeyWidth, keys: &[u64], frequent: &mut FrequentGaps, out: &mut Vec<u8>) {
+/// Appends the token code of ascending keys, in groups of 2^`group_log`.
+pub(super) fn encode(
+    width: KeyWidth,
+    keys: &[u64],
+    frequent: &mut FrequentGaps,
+    group_log: u32,
+    out: &mut Vec<u8>,
+) {
     frequent.count(width, keys);
     let mut names = [0; NAMES_MAX];
     let names = choose_names(frequent, &mut names);
@@ -32,26 +45,62 @@ pub(super) fn encode(width: KeyWidth, keys: &[u64], frequent: &mut FrequentGaps,
         append_name(frequent.gap(number), out);
         frequent.set_code(number, token as u8);
     }
-    key::append_bytes(&keys[..width.words()], width.bytes(), out);
-    out.extend(frequent.numbers().iter().map(|&number| frequent.code(number)));
-    append_literals(width, keys, frequent, out);
+    out.push(group_log as u8);
+    let group_words = width.words() << group_log;
+    for group in keys.chunks(group_words) {
+        key::append_bytes(&group[..width.words()], width.bytes(), out);
+    }
+    let starts = out.len();
+    out.resize(starts + keys.len().div_ceil(group_words) * LITERALS_BYTES, 0);
+    for numbers in gaps_of_groups(frequent, group_log) {
+        out.extend(numbers.iter().map(|&number| frequent.code(number)));
+    }
+    let literals = out.len();
+    let mut difference = GapRoom::default();
+    let mut last = 0;
+    for (group, numbers) in gaps_of_groups(frequent, group_log).enumerate() {
+        set_literals_start(out, starts + group * LITERALS_BYTES, literals);
+        append_literals(width, keys, (group << group_log, numbers), frequent, &mut difference, out);
+        last = group + 1;
+    }
+    if last << group_log < keys.len() / width.words() {
+        // The last group is one key, without gaps.
+        set_literals_start(out, starts + last * LITERALS_BYTES, literals);
+    }
+}
+
+/// Numbers of the gaps inside each group: not of those between groups. A last group of one key is left out.
+fn gaps_of_groups(frequent: &FrequentGaps, group_log: u32) -> impl Iterator<Item = &[u16]> {
+    let keys = 1 << group_log;
+    frequent.numbers().chunks(keys).map(move |numbers| &numbers[..numbers.len().min(keys - 1)])
+}
+
+fn set_literals_start(out: &mut [u8], at: usize, literals: usize) {
+    let start = ((out.len() - literals) as u32).to_le_bytes();
+    out[at..at + LITERALS_BYTES].copy_from_slice(&start[..LITERALS_BYTES]);
 }
 
 /// Numbers of the gaps that get names, by rising gap: neighbouring names are alike then, and the list itself compresses.
 fn choose_names<'a>(frequent: &mut FrequentGaps, names: &'a mut [u16; NAMES_MAX]) -> &'a [u16] {
     let literal = |gap| literal_bytes(gap) as i64;
-    let chosen = frequent.choose(NAMES_MAX, |gap| 2 + literal(gap), |gap| 1 + literal(gap));
+    let chosen = frequent.choose(NAMES_MAX, |gap| 1 + literal(gap), |gap| 1 + literal(gap));
     let count = names.iter_mut().zip(chosen).map(|(name, number)| *name = number).count();
     names[..count].sort_unstable_by_key(|&number| frequent.gap(number));
     &names[..count]
 }
 
-/// Appends the gaps that have no name.
-fn append_literals(width: KeyWidth, keys: &[u64], frequent: &FrequentGaps, out: &mut Vec<u8>) {
-    let mut difference = GapRoom::default();
-    for (index, &number) in frequent.numbers().iter().enumerate() {
+/// Appends those of the gaps, the first of which comes after the key number `first`, that have no name.
+fn append_literals(
+    width: KeyWidth,
+    keys: &[u64],
+    (first, numbers): (usize, &[u16]),
+    frequent: &FrequentGaps,
+    difference: &mut GapRoom,
+    out: &mut Vec<u8>,
+) {
+    for (index, &number) in numbers.iter().enumerate() {
         if number == LONG {
-            append_long(difference.gap(width, keys, index), out);
+            append_long(difference.gap(width, keys, first + index), out);
             continue;
         }
         if frequent.code(number) != TOKEN_LITERAL {
@@ -59,84 +108,92 @@ fn append_literals(width: KeyWidth, keys: &[u64], frequent: &FrequentGaps, out: 
         }
         let gap = frequent.gap(number);
         let length = literal_bytes(gap);
-        let end = out.len() + 2 + length;
-        out.extend_from_slice(&(length as u16).to_le_bytes());
+        let end = out.len() + 1 + length;
+        out.push(length as u8);
         out.extend_from_slice(&gap.to_le_bytes());
         out.truncate(end);
     }
 }
 
-/// Decodes token code into exactly the keys that fit `keys`.
-pub(super) fn decode(width: KeyWidth, payload: &[u8], keys: &mut [u64]) -> Result<(), Malformed> {
-    let (&names, mut rest) = payload.split_first().ok_or(Malformed)?;
-    let mut table = [0; 256];
-    for name in &mut table[..usize::from(names)] {
-        (*name, rest) = split_name(rest)?;
+/// Appends length and bytes, least significant first, of a gap of any size.
+fn append_long(words: &[u64], out: &mut Vec<u8>) {
+    let length = significant_bytes(words);
+    if length < usize::from(LENGTH_LONG) {
+        out.push(length as u8);
+    } else {
+        out.push(LENGTH_LONG);
+        out.extend_from_slice(&(length as u16).to_le_bytes());
     }
-    let (first, rest) = rest.split_at_checked(width.bytes()).ok_or(Malformed)?;
-    let words = width.words();
-    key::from_bytes(first, &mut keys[..words]);
-    let (tokens, literals) = rest.split_at_checked(keys.len() / words - 1).ok_or(Malformed)?;
-    match words {
-        1 => decode_one(&table, tokens, literals, keys),
-        2 => decode_two(&table, tokens, literals, keys),
-        _ => decode_many(words, &table, tokens, literals, keys),
-    }
+    out.extend((0..length).map(|index| key::byte(words, index)));
 }
 
-fn decode_one(
-    table: &[u64; 256],
+/// Splits the names off. Those that there are not are zero.
+pub(super) fn split_names<'a>(payload: &'a [u8], names: &mut Names) -> Result<&'a [u8], Malformed> {
+    let (&count, mut rest) = payload.split_first().ok_or(Malformed)?;
+    let (there, others) = names.split_at_mut(usize::from(count));
+    for name in there {
+        (*name, rest) = split_name(rest)?;
+    }
+    others.fill(0);
+    Ok(rest)
+}
+
+/// Decodes the keys after the first, which is there, of one word each; gives the literals that are left.
+pub(super) fn decode_one<'a>(
+    names: &Names,
     tokens: &[u8],
-    mut literals: &[u8],
+    mut literals: &'a [u8],
     keys: &mut [u64],
-) -> Result<(), Malformed> {
+) -> Result<&'a [u8], Malformed> {
     let mut key = keys[0];
     for (out, &token) in keys[1..].iter_mut().zip(tokens) {
-        let mut gap = table[usize::from(token)];
+        let mut gap = names[usize::from(token)];
         if token == TOKEN_LITERAL {
             ([_, gap], literals) = split_literal(literals)?;
         }
         key = key.wrapping_add(gap).wrapping_add(1);
         *out = key;
     }
-    if literals.is_empty() { Ok(()) } else { Err(Malformed) }
+    Ok(literals)
 }
 
-fn decode_two(
-    table: &[u64; 256],
+/// The same for keys of two words.
+pub(super) fn decode_two<'a>(
+    names: &Names,
     tokens: &[u8],
-    mut literals: &[u8],
+    mut literals: &'a [u8],
     keys: &mut [u64],
-) -> Result<(), Malformed> {
+) -> Result<&'a [u8], Malformed> {
     let mut key = key::wide(keys);
     for (out, &token) in keys[2..].as_chunks_mut::<2>().0.iter_mut().zip(tokens) {
-        let mut gap = [0, table[usize::from(token)]];
+        let mut gap = [0, names[usize::from(token)]];
         if token == TOKEN_LITERAL {
             (gap, literals) = split_literal(literals)?;
         }
         key = key.wrapping_add(key::wide(&gap)).wrapping_add(1);
         *out = key::narrow(key);
     }
-    if literals.is_empty() { Ok(()) } else { Err(Malformed) }
+    Ok(literals)
 }
 
-/// Splits a long literal off, as at most two words.
+/// Splits a literal off, as at most two words.
 #[inline(always)]
 fn split_literal(literals: &[u8]) -> Result<([u64; 2], &[u8]), Malformed> {
-    let (length, bytes) = literals.split_first_chunk::<2>().ok_or(Malformed)?;
-    let length = usize::from(u16::from_le_bytes(*length));
+    let (&length, bytes) = literals.split_first().ok_or(Malformed)?;
+    let length = usize::from(length);
     let rest = bytes.get(length..).ok_or(Malformed)?;
     let high = if length > 8 { key::load_low(&bytes[8..], length - 8) } else { 0 };
     Ok(([high, key::load_low(bytes, length)], rest))
 }
 
-fn decode_many(
+/// The same for keys of any number of words.
+pub(super) fn decode_many<'a>(
     words: usize,
-    table: &[u64; 256],
+    names: &Names,
     tokens: &[u8],
-    mut literals: &[u8],
+    mut literals: &'a [u8],
     keys: &mut [u64],
-) -> Result<(), Malformed> {
+) -> Result<&'a [u8], Malformed> {
     for (index, &token) in tokens.iter().enumerate() {
         keys.copy_within(index * words..(index + 1) * words, (index + 1) * words);
         let key = &mut keys[(index + 1) * words..(index + 2) * words];
@@ -145,8 +202,18 @@ fn decode_many(
             key::step_by_bytes(key, bytes);
             literals = rest;
         } else {
-            key::step_by_word(key, table[usize::from(token)]);
+            key::step_by_word(key, names[usize::from(token)]);
         }
     }
-    if literals.is_empty() { Ok(()) } else { Err(Malformed) }
+    Ok(literals)
+}
+
+/// Splits the bytes of a literal off.
+fn split_long(literals: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+    let (&length, rest) = literals.split_first().ok_or(Malformed)?;
+    if length < LENGTH_LONG {
+        return rest.split_at_checked(usize::from(length)).ok_or(Malformed);
+    }
+    let (length, rest) = rest.split_first_chunk::<2>().ok_or(Malformed)?;
+    rest.split_at_checked(usize::from(u16::from_le_bytes(*length))).ok_or(Malformed)
 }

@@ -45,11 +45,6 @@ impl Bloom {
         Ok(Bloom { bytes, start, blocks, probes, len: 0, charge })
     }
 
-    /// As many blocks as fit `bytes`, or a few bytes more.
-    pub fn blocks_within(bytes: usize) -> usize {
-        bytes.div_ceil(BLOCK_BYTES)
-    }
-
     /// Keys inserted, repeats counted.
     pub fn len(&self) -> u64 {
         self.len
@@ -122,7 +117,7 @@ impl Bloom {
     }
 
     /// A bit for each of up to 64 keys of `words` words that may have been inserted, the first key's lowest.
-    pub fn query_mask(&self, keys: &[u64], words: usize) -> u64 {
+    fn query_mask(&self, keys: &[u64], words: usize) -> u64 {
         let mut hashes = [0; BATCH];
         let count = self.fetch(keys, words, &mut hashes);
         let bits = hashes[..count].iter().enumerate();

@@ -1,9 +1,9 @@
 //! How does a sorted set of keys lie in one file, so that any key in it is found with one read?
 //!
 //! `header · frames · footer`; see "Runs" in the format document. [`writer`] builds a run from ascending keys, [`scan`]
-//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there, behind a filter if it has one. A run never changes.
+//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there. A run never changes.
 
-mod allowed;
+mod block;
 mod fence;
 mod forward;
 mod frame;
@@ -18,9 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::budget::{Budget, ChargedVec};
 use crate::codec::Codec;
 use crate::error::DiskError;
-use crate::filter::Bloom;
 use crate::key::KeyWidth;
-use crate::set::KeyStream;
 use crate::storage::{File, FileKind, Volume};
 
 pub use probe::{ProbeConfig, ProbeCounts, Prober};
@@ -65,7 +63,6 @@ pub struct Run {
     root: ChargedVec<u8>,
     ends: ChargedVec<u64>,
     resident: Option<ResidentFences>,
-    filter: Option<Bloom>,
 }
 
 /// What the end of a run says about it.
@@ -78,15 +75,16 @@ struct Footer {
     root_level: u32,
     frame_bytes_max: u32,
     raw_bytes_max: u32,
+    group_keys_max: u32,
     header_checksum: u64,
 }
 
 const HEADER_MAGIC: &[u8; 8] = b"FATHRUN1";
 const FOOTER_MAGIC: &[u8; 8] = b"FATHEND1";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 64;
 const HEADER_CHECKED: usize = 56;
-const FOOTER_FIXED: usize = 48;
+const FOOTER_FIXED: usize = 52;
 
 /// The most keys of a block.
 pub const KEYS_PER_BLOCK_MAX: usize = 1 << 15;
@@ -213,7 +211,6 @@ impl Run {
             root,
             ends,
             resident: None,
-            filter: None,
         })
     }
 
@@ -224,34 +221,6 @@ impl Run {
         let pages = resident.pages();
         self.resident = Some(resident);
         Ok(pages)
-    }
-
-    /// Has a filter of about `bytes` made of all keys; what it denies is sought in no block. One pass, reading within `buffer_bytes` of memory.
-    pub fn build_filter(
-        &mut self,
-        budget: &Budget,
-        bytes: usize,
-        buffer_bytes: usize,
-    ) -> Result<(), DiskError> {
-        self.filter = None;
-        let mut filter = Bloom::new(Bloom::blocks_within(bytes), self.count(), budget)?;
-        let mut scan = Scan::new(self, budget, buffer_bytes)?;
-        while scan.advance()? {
-            filter.insert_batch(scan.keys(), self.width.words());
-        }
-        drop(scan);
-        self.filter = Some(filter);
-        Ok(())
-    }
-
-    /// Gives the filter's memory back.
-    pub fn drop_filter(&mut self) {
-        self.filter = None;
-    }
-
-    /// Bytes of its filter, 0 if it has none.
-    pub fn filter_bytes(&self) -> usize {
-        self.filter.as_ref().map_or(0, Bloom::bytes)
     }
 
     /// Keeps the whole run in memory, as it is on disk: look-ups in it cost no operation. One read.
@@ -324,6 +293,21 @@ impl Run {
         self.keys_per_block.min(usize::try_from(self.footer.keys).unwrap_or(usize::MAX))
     }
 
+    /// The most keys of one block of this run that are decoded at once.
+    pub fn group_keys_max(&self) -> usize {
+        (self.footer.group_keys_max as usize).min(self.block_keys_max())
+    }
+
+    /// The most keys that a [`Scan`] of this run holds.
+    pub fn scan_keys_max(&self) -> usize {
+        self.group_keys_max().max(scan::SPAN_KEYS.min(self.block_keys_max()))
+    }
+
+    /// The most bytes of one block of this run before it was compressed, 0 if none was.
+    pub fn coded_bytes_max(&self) -> usize {
+        self.footer.raw_bytes_max as usize
+    }
+
     fn footer_offset(&self) -> u64 {
         self.bytes - footer_bytes(self.width) as u64
     }
@@ -346,7 +330,8 @@ impl Footer {
             root_level: u32_at(bytes, 28),
             frame_bytes_max: u32_at(bytes, 32),
             raw_bytes_max: u32_at(bytes, 36),
-            header_checksum: u64_at(bytes, 40),
+            group_keys_max: u32_at(bytes, 40),
+            header_checksum: u64_at(bytes, 44),
         };
         Ok((footer, &bytes[FOOTER_FIXED..checked - 8]))
     }
@@ -360,6 +345,7 @@ impl Footer {
         bytes.extend_from_slice(&self.root_level.to_le_bytes());
         bytes.extend_from_slice(&self.frame_bytes_max.to_le_bytes());
         bytes.extend_from_slice(&self.raw_bytes_max.to_le_bytes());
+        bytes.extend_from_slice(&self.group_keys_max.to_le_bytes());
         bytes.extend_from_slice(&self.header_checksum.to_le_bytes());
         for word in first.iter().chain(last) {
             bytes.extend_from_slice(&word.to_le_bytes());

@@ -5,14 +5,13 @@
 //! keys are open, else run after run, so that a key found in one run is not sought in the next (runs of one set are
 //! disjoint).
 //!
-//! Memory: the buffer, `tasks_max` tasks of 40 bytes, one page of fences, one block of keys. I/O: at most one block per key and run,
+//! Memory: the buffer, `tasks_max` tasks of 40 bytes, one page of fences, one block as it is coded, one group of its keys. I/O: at most one block per key and run,
 //! plus the pages above it that are not in memory.
 
-use super::allowed::Allowed;
-use super::fence::FencePage;
-use super::{Run, frame};
+use super::Run;
+use super::block::OpenBlock;
+use super::fence::{FencePage, Place};
 use crate::budget::{Budget, ChargedVec};
-use crate::codec::{Codec, Decoder};
 use crate::error::DiskError;
 use crate::key::{self, KeyWidth};
 use crate::storage::{AlignedBuffer, ReadRequest, StorageError};
@@ -55,8 +54,7 @@ pub struct Prober {
     stack: ChargedVec<Task>,
     batch: ChargedVec<Task>,
     page: FencePage,
-    block: ChargedVec<u64>,
-    decoder: Decoder,
+    block: OpenBlock,
     counts: ProbeCounts,
 }
 
@@ -115,8 +113,7 @@ impl Prober {
             stack: ChargedVec::with_capacity(budget, "probe tasks", config.tasks_max)?,
             batch: ChargedVec::with_capacity(budget, "probe tasks", config.tasks_max)?,
             page: FencePage::new(budget)?,
-            block: ChargedVec::with_capacity(budget, "probe block", 0)?,
-            decoder: Decoder::new(budget, "probe decoder", width)?,
+            block: OpenBlock::new(budget, "probe block", width)?,
             counts: ProbeCounts::default(),
         })
     }
@@ -193,13 +190,13 @@ impl Prober {
             match page {
                 None => index += 1,
                 Some(page) => {
-                    self.page.decode(run, &mut self.decoder, task.offset, page)?;
+                    self.page.decode(run, &mut self.block.decoder, task.offset, page)?;
                     self.counts.pages += 1;
                     let last = self.stack.pop().expect("the stack holds the task");
                     if index < self.stack.len() {
                         self.stack[index] = last;
                     }
-                    self.push_children(run, task, keys, found)?;
+                    self.push_children(task, keys, found)?;
                 }
             }
         }
@@ -287,41 +284,25 @@ impl Prober {
         let run = runs[task.run as usize];
         let bytes = &self.buffer[task.place as usize..][..task.bytes as usize];
         if task.level > 0 {
-            self.page.decode(run, &mut self.decoder, task.offset, bytes)?;
+            self.page.decode(run, &mut self.block.decoder, task.offset, bytes)?;
             self.counts.pages += 1;
-            return self.push_children(run, task, keys, found);
+            return self.push_children(task, keys, found);
         }
-        let nonsense = || DiskError::corrupt(&run.file, task.offset, "a block makes no sense");
-        let block = frame::check(&run.file, task.offset, bytes)?;
-        let codec = Codec::from_number(block.codec)
-            .filter(|_| block.level == 0 && block.count <= run.keys_per_block)
-            .ok_or_else(nonsense)?;
-        self.decoder.prepare(codec, run.footer.raw_bytes_max as usize)?;
-        self.block.clear();
-        self.block.resize(block.count * self.width.words(), 0)?;
-        self.decoder.decode(codec, block.payload, &mut self.block).map_err(|_| nonsense())?;
-        self.counts.blocks += 1;
-        self.counts.keys += block.count as u64;
+        self.block.open(run, Place { offset: task.offset, bytes: task.bytes }, bytes)?;
         let range = task.keys_from as usize..task.keys_to as usize;
         let words = self.width.words();
-        mark_found(words, &self.block, &keys[range.start * words..range.end * words], &mut found[range]);
+        self.block.mark(run, &keys[range.start * words..range.end * words], &mut found[range])?;
+        self.counts.blocks += 1;
+        self.counts.keys = self.block.keys_decoded;
         Ok(())
     }
 
     /// Pushes a task for each frame listed in the decoded page that can hold one of the task's open keys.
-    fn push_children(
-        &mut self,
-        run: &Run,
-        task: Task,
-        keys: &[u64],
-        found: &[bool],
-    ) -> Result<(), DiskError> {
+    fn push_children(&mut self, task: Task, keys: &[u64], found: &[bool]) -> Result<(), DiskError> {
         let words = self.width.words();
         let mut index = task.keys_from as usize;
         let mut entry = 0;
-        let mut allowed = Allowed::new(run, keys);
-        while let Some(next) = allowed.next(index, task.keys_to as usize) {
-            index = next;
+        while index < task.keys_to as usize {
             if found[index] {
                 index += 1;
                 continue;
@@ -383,16 +364,4 @@ fn partition(words: usize, keys: &[u64], holds: impl Fn(&[u64]) -> bool) -> usiz
         }
     }
     low
-}
-
-/// Marks the sought keys that are in the block; both ascend.
-fn mark_found(words: usize, block: &[u64], sought: &[u64], found: &mut [bool]) {
-    let mut rest = block;
-    for (key, found) in sought.chunks_exact(words).zip(found) {
-        rest = &rest[below(words, rest, key) * words..];
-        match rest.get(..words) {
-            None => break,
-            Some(candidate) => *found |= key::compare(candidate, key).is_eq(),
-        }
-    }
 }

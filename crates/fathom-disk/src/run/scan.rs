@@ -1,18 +1,22 @@
 //! What are the keys of a run, in order?
 //!
-//! Memory: the read buffer, one block of keys, and for compressed runs the decoder's room; all charged. I/O: each byte once,
+//! Memory: the read buffer, a part of a block of keys (all of it where it is not in groups), and for compressed runs the decoder's room; all charged. I/O: each byte once,
 //! sequentially, in pieces of the buffer's size.
 
 use super::forward::Forward;
 use super::frame::{self, FRAME_HEADER_BYTES};
 use super::{HEADER_BYTES, Run};
 use crate::budget::{Budget, ChargedVec};
-use crate::codec::{Codec, Decoder};
+use crate::codec::groups::Groups;
+use crate::codec::{Codec, Decoder, Malformed};
 use crate::error::DiskError;
 use crate::key;
 use crate::set::KeyStream;
 
-/// Reads a run from its first key to its last, a block at a time.
+/// Keys that are decoded at a time, where blocks have more.
+pub(super) const SPAN_KEYS: usize = 1024;
+
+/// Reads a run from its first key to its last, a block or a part of one at a time.
 #[derive(Debug)]
 pub struct Scan<'a> {
     run: &'a Run,
@@ -21,9 +25,19 @@ pub struct Scan<'a> {
     /// Where the next frame begins, and where the frames end.
     offset: u64,
     end: u64,
+    /// The block that is decoded in parts, and its next group.
+    block: Option<Block>,
     keys: ChargedVec<u64>,
     seen: u64,
     last: ChargedVec<u64>,
+}
+
+/// A block in groups, some of them decoded.
+#[derive(Debug)]
+struct Block {
+    groups: Groups,
+    next: usize,
+    offset: u64,
 }
 
 impl<'a> Scan<'a> {
@@ -32,7 +46,6 @@ impl<'a> Scan<'a> {
         let frame = run.frame_bytes_max().max(FRAME_HEADER_BYTES);
         let end = run.footer_offset();
         let words = run.width.words();
-        let keys_max = run.keys_per_block.min(usize::try_from(run.count()).unwrap_or(usize::MAX));
         let mut last = ChargedVec::with_capacity(budget, "scan", words)?;
         last.resize(words, 0)?;
         Ok(Self {
@@ -41,7 +54,8 @@ impl<'a> Scan<'a> {
             bytes: Forward::new(&run.file, end, frame, budget, "scan buffer", buffer_bytes)?,
             offset: HEADER_BYTES as u64,
             end,
-            keys: ChargedVec::with_capacity(budget, "scan", keys_max * words)?,
+            block: None,
+            keys: ChargedVec::with_capacity(budget, "scan", run.scan_keys_max() * words)?,
             seen: 0,
             last,
         })
@@ -61,14 +75,34 @@ impl<'a> Scan<'a> {
         if block.level > 0 {
             return Ok(false);
         }
+        let nonsense = |_| corrupt(self.run, offset, "a block makes no sense");
         let codec = Codec::from_number(block.codec)
             .filter(|_| block.count <= self.run.keys_per_block)
-            .ok_or_else(|| corrupt(self.run, offset, "a block makes no sense"))?;
+            .ok_or(Malformed)
+            .map_err(nonsense)?;
         self.decoder.prepare(codec, self.run.footer.raw_bytes_max as usize)?;
-        self.keys.clear();
+        if codec.is_token() {
+            let groups = self.decoder.open(codec, block.payload, block.count).map_err(nonsense)?;
+            self.block = Some(Block { groups, next: 0, offset });
+            return self.next_part();
+        }
         self.keys.resize(block.count * self.run.width.words(), 0)?;
-        let decoded = self.decoder.decode(codec, block.payload, &mut self.keys);
-        decoded.map_err(|_| corrupt(self.run, offset, "a block makes no sense"))?;
+        self.decoder.decode(codec, block.payload, &mut self.keys).map_err(nonsense)?;
+        self.check_block(offset)?;
+        Ok(true)
+    }
+
+    /// Decodes the next groups of the block, if there are more; says whether there are.
+    fn next_part(&mut self) -> Result<bool, DiskError> {
+        let Some(block) = self.block.as_mut().filter(|block| block.next < block.groups.count()) else {
+            return Ok(false);
+        };
+        let part = block.groups.span(block.next, SPAN_KEYS);
+        block.next = part.end;
+        let offset = block.offset;
+        self.keys.resize(block.groups.keys_of(&part) * self.run.width.words(), 0)?;
+        let decoded = self.decoder.decode_groups(&block.groups, part, &mut self.keys);
+        decoded.map_err(|_| DiskError::corrupt(&self.run.file, offset, "a block makes no sense"))?;
         self.check_block(offset)?;
         Ok(true)
     }
@@ -93,6 +127,9 @@ impl KeyStream for Scan<'_> {
     }
 
     fn advance(&mut self) -> Result<bool, DiskError> {
+        if self.next_part()? {
+            return Ok(true);
+        }
         while self.offset < self.end {
             if self.next_frame()? {
                 return Ok(true);

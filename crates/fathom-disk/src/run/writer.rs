@@ -10,7 +10,7 @@ use super::{
 };
 use crate::budget::{Budget, Charge, ChargedVec};
 use crate::codec::choice::Choice;
-use crate::codec::{Codec, Encoder, payload_bytes_max};
+use crate::codec::{Codec, Encoder, packed_bytes_max, payload_bytes_max};
 use crate::error::DiskError;
 use crate::key;
 use crate::storage::{AlignedBuffer, File, Volume};
@@ -60,10 +60,7 @@ impl RunWriter {
         for &codec in config.codecs {
             encoder.prepare(codec)?;
         }
-        let block_bytes = payload_bytes_max(width, config.keys_per_block);
-        let frame_bytes =
-            FRAME_HEADER_BYTES + block_bytes.max(page_bytes_max(width, config.fences_per_page)) + 64;
-        let frames = if config.codecs.len() > 1 { 2 } else { 1 };
+        let (frames, frame_bytes) = frame_bytes(config);
         let charge = budget.charge("run frame", frame_bytes * frames)?;
         let buffer =
             AlignedBuffer::new(budget, "run write buffer", config.buffer_bytes.max(HEADER_BYTES_LEAST))?;
@@ -88,6 +85,14 @@ impl RunWriter {
             levels: Vec::new(),
             footer: Footer { header_checksum: u64_at(&header, HEADER_CHECKED), ..Footer::default() },
         })
+    }
+
+    /// Bytes that a writer takes, but for pages of fences.
+    pub fn bytes(config: &RunConfig) -> usize {
+        let RunConfig { width, keys_per_block, codecs, buffer_bytes, .. } = *config;
+        let (frames, frame_bytes) = frame_bytes(config);
+        let block = keys_per_block * width.words() * 8;
+        Encoder::bytes(width, keys_per_block, codecs) + frames * frame_bytes + buffer_bytes + block
     }
 
     /// Adds keys, strictly ascending and greater than all before; panics at the end of the block if they are not.
@@ -151,6 +156,7 @@ impl RunWriter {
         if let Some(codec) = self.choice.next_block() {
             frame::begin(&mut self.frame);
             self.encoder.encode(codec, &self.block, &mut self.frame);
+            self.note_group();
             return codec;
         }
         let candidates = self.config.codecs;
@@ -159,6 +165,7 @@ impl RunWriter {
         for &codec in candidates {
             frame::begin(&mut self.rival);
             self.encoder.encode(codec, &self.block, &mut self.rival);
+            self.note_group();
             raw_bytes_max = raw_bytes_max.max(self.encoder.raw_bytes());
             self.choice.tried(codec, self.rival.len());
             if best.is_none() || self.rival.len() < self.frame.len() {
@@ -168,6 +175,12 @@ impl RunWriter {
         }
         self.footer.raw_bytes_max = self.footer.raw_bytes_max.max(raw_bytes_max as u32);
         best.expect("there is a candidate")
+    }
+
+    /// Notes how much of the block just coded is decoded at once.
+    fn note_group(&mut self) {
+        let keys = self.encoder.group_keys() as u32;
+        self.footer.group_keys_max = self.footer.group_keys_max.max(keys);
     }
 
     /// Keys that do not ascend would be lost silently later: this is our own fault, and cheap to see here.
@@ -251,6 +264,15 @@ impl RunWriter {
         }
         Ok(())
     }
+}
+
+/// How many frames are held, and the bytes of each.
+fn frame_bytes(config: &RunConfig) -> (usize, usize) {
+    let compresses = config.codecs.iter().any(|codec| codec.compresses());
+    let bytes_max = if compresses { packed_bytes_max } else { payload_bytes_max };
+    let payload = bytes_max(config.width, config.keys_per_block)
+        .max(page_bytes_max(config.width, config.fences_per_page));
+    (config.codecs.len().min(2), FRAME_HEADER_BYTES + payload + 64)
 }
 
 /// The write buffer holds at least this much.

@@ -193,7 +193,7 @@ impl Place {
 
     fn merged<'a>(&self, runs: &[&'a Run]) -> Result<Merge<Scan<'a>>, DiskError> {
         let words = self.config.width.words();
-        let blocks: usize = runs.iter().map(|run| run.block_keys_max() * words * 8).sum();
+        let blocks: usize = runs.iter().map(|run| run.scan_keys_max() * words * 8).sum();
         let share = (self.bytes / 2).saturating_sub(blocks) / (runs.len() + 1);
         let scans =
             runs.iter().map(|run| Scan::new(run, &self.budget, share)).collect::<Result<Vec<_>, _>>()?;

@@ -147,11 +147,6 @@ impl Tiers {
         Ok(())
     }
 
-    /// The runs, to be changed in what memory holds of them; the order is that of [`Tiers::runs`].
-    pub fn runs_mut(&mut self) -> impl Iterator<Item = &mut Run> {
-        self.levels.iter_mut().flatten().map(|member| &mut member.run)
-    }
-
     /// Keeps the fences of those runs in memory that `wanted` says yes to, newest first.
     pub fn load_fences(
         &mut self,
@@ -240,7 +235,7 @@ fn merge_runs(
 }
 
 fn scan_block_bytes(run: &Run) -> usize {
-    run.block_keys_max() * run.width().words() * 8
+    run.scan_keys_max() * run.width().words() * 8 + run.coded_bytes_max()
 }
 
 fn merge_into(

@@ -1,11 +1,11 @@
 //! Which states of a shard are known?
 //!
 //! ```text
-//! many candidates   --> in small layers? --> all runs, gone through beside the candidates; a large one behind a filter of its own --> new
+//! many candidates   --> in small layers? --> filter, if there is one, says maybe? --> all runs, gone through beside the candidates --> new
 //! few candidates    --> in small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
 //!                                        \-> or, where the runs fold into it: trie of all runs? --> new
 //! ```
-//! A known state is in a small layer or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk; a filter of a run has every key of it; the trie
+//! A known state is in a small layer or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk; the trie
 //! has the keys of all runs and no others.
 //! Small layers are those not worth a run each; together they become one.
 //!
@@ -27,7 +27,7 @@ use fathom_disk::set::{Difference, KeyStream, Tiers};
 use super::cost::Cost;
 use super::layer_store::BlockEncoder;
 use super::place::Place;
-use super::shares::Shares;
+use super::shares::{self, Shares};
 use folded::Folded;
 use small::SmallLayers;
 
@@ -36,15 +36,16 @@ use small::SmallLayers;
 pub(super) struct Known {
     pub(super) runs: Tiers,
     filter: Bloom,
+    /// How many keys it is made for.
+    filter_keys: u64,
     folded: Folded,
     small: Option<SmallLayers>,
     /// How many keys small layers have had at most when they became a run.
     small_keys: usize,
     shares: Shares,
-    /// Runs in which many keys are looked up at a time, runs in which few are, and runs with a filter of their own.
+    /// Runs in which many keys are looked up at a time, and runs in which few are.
     dense_config: RunConfig,
     sparse_config: RunConfig,
-    far_config: RunConfig,
     /// The candidates of the last layer.
     candidates: u64,
     /// Whether they touched most of the runs.
@@ -94,10 +95,6 @@ enum Sink {
 
 /// Keys in a block of a run in which few keys are looked up: a look-up decodes a whole one.
 const BLOCK_KEYS: usize = 256;
-/// Keys in a block of a run with a filter of its own: what that does not deny decodes a whole one.
-const FAR_BLOCK_KEYS: usize = 128;
-/// Keys in a block of a run that is gone through, at most.
-const DENSE_BLOCK_KEYS: usize = 8192;
 /// So many times as many runs of a level are merged where a trie has their keys.
 const FOLDED_FAN: usize = 6;
 
@@ -124,17 +121,17 @@ impl Tools {
 
 impl Known {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Known, DiskError> {
-        let [dense_config, sparse_config, far_config] = run_configs(place, shares);
+        let [dense_config, sparse_config] = run_configs(place, shares);
         Ok(Known {
             runs: Tiers::new(shares.fan),
             filter: Bloom::new(0, 0, &place.budget)?,
+            filter_keys: 0,
             folded: Folded::default(),
             small: None,
             small_keys: 0,
             shares: *shares,
             dense_config,
             sparse_config,
-            far_config,
             candidates: 0,
             dense: true,
             regret: 0,
@@ -191,10 +188,9 @@ impl Known {
         Ok(Absorbed { states: outcome?, sink })
     }
 
-    /// Whether so many candidates touch most blocks of the runs without a filter, as even few do where blocks are large: a look-up decodes a whole one.
+    /// Whether so many candidates touch most blocks of the runs, as even few do where blocks are large: a look-up decompresses a whole one.
     fn touch_most_blocks(&self, candidates: u64) -> bool {
-        let unfiltered = self.runs.runs().filter(|(_, run)| run.filter_bytes() == 0);
-        self.shares.dense_ratio > 0 && candidates >= unfiltered.map(|(_, run)| run.blocks()).sum()
+        self.shares.dense_ratio > 0 && candidates >= self.runs.runs().map(|(_, run)| run.blocks()).sum()
     }
 
     fn absorb_by_scan(
@@ -301,7 +297,7 @@ impl Known {
         keys: &[u64],
     ) -> Result<(), DiskError> {
         let began = Instant::now();
-        let Tools { found, chosen, fresh, cost, .. } = tools;
+        let Tools { found, chosen, open, answers, fresh, cost, .. } = tools;
         fresh.clear();
         fresh.extend(keys)?;
         found.clear();
@@ -312,6 +308,18 @@ impl Known {
             fresh.truncate(kept);
         }
         let asked = fresh.len() / words;
+        if self.filter.blocks() > 0 && self.is_far() {
+            chosen.clear();
+            self.filter.query_batch(fresh, words, chosen);
+            gather(words, fresh, chosen, open)?;
+            sweep_chosen(sweeps, words, (chosen, open), (found, answers))?;
+            let kept = retain_unmarked(words, fresh, &mut found[..asked]);
+            fresh.truncate(kept);
+            cost.asked += asked as u64;
+            cost.hits += (asked - kept / words) as u64;
+            cost.look_up += began.elapsed();
+            return Ok(());
+        }
         for sweep in sweeps {
             let open = fresh.len() / words;
             if open == 0 {
@@ -424,17 +432,9 @@ impl Known {
         Ok(())
     }
 
-    /// How a run of so many keys is written.
-    fn config(&self, keys: u64) -> &RunConfig {
-        if self.folded.is_there() {
-            // Nothing is looked up in it.
-            return &self.dense_config;
-        }
-        match self.dense {
-            true if self.is_far(keys) && self.filter_bits().is_some() => &self.far_config,
-            true => &self.dense_config,
-            false => &self.sparse_config,
-        }
+    /// How a run is written. Where runs are folded, nothing is looked up in it.
+    fn config(&self) -> &RunConfig {
+        if self.dense || self.folded.is_there() { &self.dense_config } else { &self.sparse_config }
     }
 
     fn sink(&self, place: &Place, small: bool) -> Result<Sink, DiskError> {
@@ -442,7 +442,7 @@ impl Known {
             return Ok(Sink::Table);
         }
         let name = place.fresh_name("run");
-        let writer = RunWriter::new(&place.volume, &place.budget, &name, self.config(0))?;
+        let writer = RunWriter::new(&place.volume, &place.budget, &name, self.config())?;
         Ok(Sink::Run(Box::new(writer), name))
     }
 
@@ -520,8 +520,7 @@ impl Known {
         let words = place.width.words();
         let keys = small.into_sorted(place)?;
         let name = place.fresh_name("run");
-        let config = self.config((keys.len() / words) as u64);
-        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, config)?;
+        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, self.config())?;
         writer.push(&keys)?;
         self.add_to_filter(place, &keys);
         self.folded.insert(words, &keys);
@@ -541,9 +540,7 @@ impl Known {
     pub(super) fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
         let name = place.fresh_name("run");
         let within = self.shares.merge_bytes();
-        let merged = self.runs.runs().filter(|(own, _)| level.is_none_or(|level| level == *own));
-        let keys = merged.take(level.map_or(2, |_| usize::MAX)).map(|(_, run)| run.count()).sum();
-        let config = self.config(keys).clone();
+        let config = self.config().clone();
         let (volume, budget, config) = (&place.volume, &place.budget, &config);
         match level {
             Some(level) => self.runs.merge_level(volume, budget, level, &name, config, within, false)?,
@@ -561,6 +558,35 @@ impl Known {
     pub(super) fn count(&self) -> u64 {
         self.runs.count() + self.small.as_ref().map_or(0, |small| small.count() as u64)
     }
+}
+
+/// Marks those of the open keys as found, by their numbers, that are in one of the runs gone through.
+fn sweep_chosen(
+    sweeps: &mut [Sweep<'_>],
+    words: usize,
+    (numbers, open): (&mut Vec<u32>, &mut ChargedVec<u64>),
+    (found, answers): (&mut [bool], &mut ChargedVec<bool>),
+) -> Result<(), DiskError> {
+    numbers.iter().for_each(|&number| found[number as usize] = true);
+    for sweep in sweeps {
+        if open.is_empty() {
+            break;
+        }
+        answers.clear();
+        answers.resize(numbers.len(), false)?;
+        sweep.mark(open, answers)?;
+        let mut kept = 0;
+        for (index, &answer) in answers.iter().enumerate() {
+            numbers[kept] = numbers[index];
+            kept += usize::from(!answer);
+        }
+        numbers.truncate(kept);
+        retain_unmarked(words, open, answers);
+        open.truncate(kept * words);
+    }
+    // What is left was in none.
+    numbers.iter().for_each(|&number| found[number as usize] = false);
+    Ok(())
 }
 
 /// The keys of those numbers, in place of what is there.
@@ -586,15 +612,13 @@ fn probe_config(bytes: usize) -> ProbeConfig {
 }
 
 /// Runs that are gone through, and runs in which keys are looked up. Large blocks are several times smaller, and decode in half the time.
-fn run_configs(place: &Place, shares: &Shares) -> [RunConfig; 3] {
+fn run_configs(place: &Place, shares: &Shares) -> [RunConfig; 2] {
     let config = RunConfig::within(place.width, place.tag, shares.write_bytes);
-    let dense = match shares.block_keys.checked_ilog2() {
-        Some(log) if shares.block_keys >= config.keys_per_block => (1 << log).min(DENSE_BLOCK_KEYS),
-        _ => config.keys_per_block,
-    };
-    let few = |keys| config.keys_per_block.min(keys);
-    [dense, few(BLOCK_KEYS), few(FAR_BLOCK_KEYS)]
-        .map(|keys_per_block| RunConfig { keys_per_block, ..config.clone() })
+    let sparse = RunConfig { keys_per_block: config.keys_per_block.min(BLOCK_KEYS), ..config.clone() };
+    if shares.block_keys <= config.keys_per_block {
+        return [config, sparse];
+    }
+    [shares::large_blocks(config, shares.block_keys), sparse]
 }
 
 /// The level of a run by its size, so that runs that are merged are alike.

@@ -4,8 +4,9 @@
 //! [wide](Breadth::Wide) beside the budget, runs in memory would be a small part of them all, and candidates would go to disk in crumbs: there they have that half, with what closes
 //! layers. Below [`TINY_BYTES`] there are no filters and no table of small layers, and blocks are a few keys: everything works, nothing is fast.
 
+use fathom_disk::codec::Codec;
 use fathom_disk::key::KeyWidth;
-use fathom_disk::run::RunConfig;
+use fathom_disk::run::{RunConfig, RunWriter, Tag};
 
 /// How large layers are beside the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +26,10 @@ pub struct Shares {
     pub closers: usize,
     /// The filters of a shard at most.
     pub filter_bytes: usize,
-    /// A run has a filter of its own if it has more than so many keys per candidate.
-    pub far_ratio: u64,
+    /// Where runs are gone through, a filter is asked first if they have more than so many keys per candidate.
+    pub filter_ratio: u64,
     /// Bits per key of such a filter, at least and at most; one of no bits denies nothing.
-    pub far_bits: (u64, u64),
+    pub filter_bits: (u64, u64),
     /// A filter of all runs, and a trie of them, are worth building when so many keys per key were decoded for nothing.
     pub regret_per_key: (u64, u64),
     /// Keys in the window at most, 0 for none.
@@ -73,6 +74,9 @@ pub struct Shares {
     pub candidate_pieces_max: usize,
 }
 
+/// Keys in blocks of runs that are gone through, best first. Larger ones are hardly smaller per key.
+const BLOCK_KEYS: [usize; 3] = [8192, 4096, 2048];
+
 /// Budgets below this are for tests and the curious.
 pub const TINY_BYTES: usize = 256 << 10;
 
@@ -87,10 +91,10 @@ const WIDE_RUNS_MAX: usize = 12;
 
 /// Going through a key costs one to three nanoseconds; looking one up that no filter denies some hundreds.
 const DENSE_RATIO: u64 = 512;
-/// Asking a filter costs ten, and what it does not deny a block.
-const FAR_RATIO: u64 = 32;
-/// With fewer bits the blocks that are read in vain, and the runs that are not in memory for the filter's sake, cost more than going through the keys; more are not worth their memory.
-const FAR_BITS: (u64, u64) = (7, 10);
+/// Asking a filter costs ten, going through a run beside a candidate some dozens where they are far apart.
+const FILTER_RATIO: u64 = 32;
+/// With fewer bits it denies too little.
+const FILTER_BITS: (u64, u64) = (2, 10);
 
 /// A filter costs as much as decoding a few keys for each in it, a trie about ten times that.
 const REGRET_PER_KEY: (u64, u64) = (4, 32);
@@ -144,12 +148,14 @@ impl Shares {
         let sweep_bytes =
             if wide { close_bytes / 4 } else { (close_bytes / 3).max(SWEEP_BYTES.min(bytes / 24)) };
         let write_bytes = (close_bytes / if wide { 5 } else { 6 }).max(live_bytes);
+        let (block_keys, writer_bytes) =
+            large_block(width, write_bytes, close_bytes / if wide { 4 } else { 2 });
         Shares {
             shards,
             closers,
             filter_bytes: choose(400, 0) / shards,
-            far_ratio: FAR_RATIO,
-            far_bits: FAR_BITS,
+            filter_ratio: FILTER_RATIO,
+            filter_bits: FILTER_BITS,
             regret_per_key: REGRET_PER_KEY,
             window_keys: part(130) / (width.words() * 8),
             table_bytes: choose(50, 10) / shards,
@@ -161,9 +167,9 @@ impl Shares {
             scan_bytes: close_bytes / if wide { 4 } else { 6 },
             sweep_bytes,
             write_bytes,
-            block_keys: close_bytes / if wide { 64 } else { 36 } / (width.words() * 8),
+            block_keys,
             run_bytes: choose(if bytes < SMALL_BYTES { 460 } else { 540 }, 50) / shards,
-            reserve_bytes: (part(40) / closers).max(write_bytes),
+            reserve_bytes: (part(40) / closers).max(writer_bytes),
             dense_ratio: DENSE_RATIO,
             fence_bytes: part(20) / shards,
             log_block_bytes: (bytes / 256).clamp(512, 32 << 10).next_power_of_two(),
@@ -179,8 +185,8 @@ impl Shares {
             shards: 1,
             closers: 1,
             filter_bytes: if bytes < 16 << 10 { 0 } else { bytes / 8 },
-            far_ratio: FAR_RATIO,
-            far_bits: FAR_BITS,
+            filter_ratio: FILTER_RATIO,
+            filter_bits: FILTER_BITS,
             regret_per_key: REGRET_PER_KEY,
             window_keys: (bytes / 64 / (width.words() * 8)).max(1),
             table_bytes: if bytes < 32 << 10 { 0 } else { bytes / 16 },
@@ -192,7 +198,7 @@ impl Shares {
             scan_bytes: bytes / 24,
             sweep_bytes: bytes / 12,
             write_bytes: bytes / 24,
-            block_keys: bytes / 144 / (width.words() * 8),
+            block_keys: 1,
             run_bytes: 0,
             reserve_bytes: bytes / 2,
             dense_ratio: DENSE_RATIO,
@@ -204,6 +210,21 @@ impl Shares {
             candidate_pieces_max: 1,
         }
     }
+}
+
+/// Keys in a block of a run that is gone through, as many as can be written within so many bytes, or 1 for no more than in any other run; and what writing takes.
+fn large_block(width: KeyWidth, write_bytes: usize, bytes: usize) -> (usize, usize) {
+    let config = RunConfig::within(width, Tag::default(), write_bytes);
+    let needed = |keys: &usize| RunWriter::bytes(&large_blocks(config.clone(), *keys));
+    match BLOCK_KEYS.into_iter().find(|keys| needed(keys) <= bytes) {
+        Some(keys) => (keys, needed(&keys).max(write_bytes)),
+        None => (1, write_bytes),
+    }
+}
+
+/// A run in such blocks, which are coded in the way that suits nearly all that are large.
+pub(super) fn large_blocks(config: RunConfig, keys_per_block: usize) -> RunConfig {
+    RunConfig { keys_per_block, codecs: &[Codec::TokenLz4], ..config }
 }
 
 /// What a key costs in a buffer that is sorted: wide keys are sorted through an order of their own.

@@ -37,7 +37,7 @@ impl Known {
             self.flush(place)?;
         }
         self.folded.let_go();
-        self.drop_filters(place)?;
+        self.drop_filter(place)?;
         self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
         Ok(())
     }
@@ -45,7 +45,7 @@ impl Known {
     /// Takes other shares.
     pub(in super::super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
         self.shares = *shares;
-        [self.dense_config, self.sparse_config, self.far_config] = run_configs(place, shares);
+        [self.dense_config, self.sparse_config] = run_configs(place, shares);
         (self.regret, self.lasting_regret, self.looked_up) = (0, 0, 0);
         // The next small layers have room within another share.
         self.small_keys = 0;
@@ -59,8 +59,7 @@ impl Known {
             self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
             return Ok(());
         }
-        let taken = self.filter.bytes() + self.run_filter_bytes();
-        self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))
+        self.keep_within(place, self.shares.run_bytes.saturating_sub(self.filter.bytes()))
     }
 
     fn keep_within(&mut self, place: &Place, mut room: usize) -> Result<(), DiskError> {
@@ -99,68 +98,46 @@ impl Known {
         if self.folded.is_there() {
             return Ok(());
         }
-        if self.dense {
+        if self.dense && !self.is_far() {
             self.idle += 1;
             if self.idle == FILTER_IDLE_LAYERS && self.filter.bytes() > 0 {
-                self.filter = Bloom::new(0, 0, &place.budget)?;
+                self.drop_filter(place)?;
                 self.keep_in_memory(place)?;
             }
-            return if self.filter.bytes() == 0 { self.build_run_filters(place) } else { Ok(()) };
-        }
-        self.idle = 0;
-        self.grow_filter(place)
-    }
-
-    /// Whether a run of so many keys is so much larger than layers are that it should have a filter of its own.
-    pub(super) fn is_far(&self, keys: u64) -> bool {
-        keys > self.candidates.saturating_mul(self.shares.far_ratio)
-    }
-
-    /// Bits per key of the filters of runs, if there is memory for good ones.
-    pub(super) fn filter_bits(&self) -> Option<u64> {
-        let (least, most) = self.shares.far_bits;
-        let bits = (self.shares.filter_bytes as u64 * 8 / self.runs.count().max(1)).min(most);
-        (bits >= least && self.shares.filter_bytes > 0).then_some(bits)
-    }
-
-    /// Makes a filter for each far run that has none, the largest first, as far as their share goes.
-    fn build_run_filters(&mut self, place: &Place) -> Result<(), DiskError> {
-        let Some(bits) = self.filter_bits() else { return Ok(()) };
-        let mut room = self.shares.filter_bytes.saturating_sub(self.run_filter_bytes());
-        let mut lacking: Vec<_> = self.runs.runs().map(|(_, run)| run).collect();
-        lacking.retain(|run| run.filter_bytes() == 0 && self.is_far(run.count()));
-        lacking.sort_unstable_by_key(|run| std::cmp::Reverse(run.count()));
-        let mut wanted = Vec::new();
-        for run in lacking {
-            let bytes = (run.count() * bits).div_ceil(8) as usize;
-            if bytes <= room {
-                room -= bytes;
-                wanted.push((run.name().to_owned(), bytes));
-            }
-        }
-        if wanted.is_empty() {
             return Ok(());
         }
-        let taken = self.run_filter_bytes() + wanted.iter().map(|(_, bytes)| bytes).sum::<usize>();
-        self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))?;
-        for run in self.runs.runs_mut() {
-            let Some((_, bytes)) = wanted.iter().find(|(name, _)| name == run.name()) else { continue };
-            match run.build_filter(&place.budget, *bytes, self.shares.scan_bytes) {
-                // Another thread has the memory now: a filter is a luxury.
-                Err(DiskError::Budget(_)) => return Ok(()),
-                outcome => outcome?,
-            }
+        self.idle = 0;
+        if self.dense { self.fit_filter(place) } else { self.grow_filter(place) }
+    }
+
+    /// Whether there are so many keys per candidate that asking a filter first is cheaper than going through the runs with all candidates.
+    pub(super) fn is_far(&self) -> bool {
+        self.runs.count() > self.candidates.saturating_mul(self.shares.filter_ratio)
+    }
+
+    /// Gives the filter what the runs leave of the memory for both, for as long as there are not half as many keys again.
+    fn fit_filter(&mut self, place: &Place) -> Result<(), DiskError> {
+        let keys = self.runs.count();
+        if self.filter.bytes() > 0 && keys <= self.filter_keys {
+            return Ok(());
+        }
+        let (least, most) = self.shares.filter_bits;
+        let expected = keys + keys / 2;
+        let for_runs = self.disk_bytes() + self.disk_bytes() / 2;
+        let spare = (self.shares.run_bytes as u64).saturating_sub(for_runs);
+        let bytes = spare.min(expected * most / 8).min(self.shares.filter_bytes as u64);
+        if bytes * 8 >= expected * least {
+            return self.rebuild_filter(place, bytes as usize, expected);
+        }
+        if self.filter.bytes() > 0 {
+            self.drop_filter(place)?;
+            self.keep_in_memory(place)?;
         }
         Ok(())
     }
 
-    fn run_filter_bytes(&self) -> usize {
-        self.runs.runs().map(|(_, run)| run.filter_bytes()).sum()
-    }
-
-    fn drop_filters(&mut self, place: &Place) -> Result<(), DiskError> {
+    fn drop_filter(&mut self, place: &Place) -> Result<(), DiskError> {
         self.filter = Bloom::new(0, 0, &place.budget)?;
-        self.runs.runs_mut().for_each(|run| run.drop_filter());
         Ok(())
     }
 
@@ -189,7 +166,12 @@ impl Known {
         if bytes < self.filter.bytes() * 5 / 4 || bytes == 0 {
             return Ok(());
         }
-        self.rebuild_filter(place, bytes)
+        let expected = if bytes >= self.shares.filter_bytes {
+            bytes as u64 * 8 / FILTER_BITS_LAST
+        } else {
+            keys * FILTER_GROWTH as u64
+        };
+        self.rebuild_filter(place, bytes, expected)
     }
 
     /// Folds all runs, in place of the filters and of some of the runs in memory; says whether they fit within so many bytes.
@@ -200,10 +182,10 @@ impl Known {
         if place.width.words() > 2 || !self.folded.is_promising(keys, within) {
             return Ok(false);
         }
-        if within + self.filter.bytes() + self.run_filter_bytes() > self.shares.run_bytes {
-            self.drop_filters(place)?;
+        if within + self.filter.bytes() > self.shares.run_bytes {
+            self.drop_filter(place)?;
         }
-        let taken = within + self.filter.bytes() + self.run_filter_bytes();
+        let taken = within + self.filter.bytes();
         self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))?;
         let words = place.width.words();
         let fits = self
@@ -216,7 +198,7 @@ impl Known {
             outcome => outcome?,
         };
         if fits {
-            self.drop_filters(place)?;
+            self.drop_filter(place)?;
         }
         self.keep_in_memory(place)?;
         self.folded.grow(room);
@@ -231,16 +213,11 @@ impl Known {
         self.shares.filter_bytes.min(most)
     }
 
-    /// A filter of about `bytes` with every key of every run, in place of some of the runs in memory.
-    fn rebuild_filter(&mut self, place: &Place, bytes: usize) -> Result<(), DiskError> {
-        self.drop_filters(place)?;
+    /// A filter of about `bytes` with every key of every run, for so many keys, in place of some of the runs in memory.
+    fn rebuild_filter(&mut self, place: &Place, bytes: usize, expected: u64) -> Result<(), DiskError> {
+        self.drop_filter(place)?;
         self.keep_within(place, self.shares.run_bytes.saturating_sub(bytes))?;
         let blocks = (bytes / 64).saturating_sub(1);
-        let expected = if bytes >= self.shares.filter_bytes {
-            blocks as u64 * 512 / FILTER_BITS_LAST
-        } else {
-            self.runs.count() * FILTER_GROWTH as u64
-        };
         let mut filter = Bloom::new(blocks, expected, &place.budget)?;
         let buffer = self.shares.scan_bytes;
         for (_, run) in self.runs.runs() {
@@ -249,7 +226,7 @@ impl Known {
                 filter.insert_batch(scan.keys(), place.width.words());
             }
         }
-        self.filter = filter;
+        (self.filter, self.filter_keys) = (filter, expected);
         Ok(())
     }
 
