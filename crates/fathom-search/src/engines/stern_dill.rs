@@ -19,7 +19,7 @@ use fathom_model::shape::Shape;
 
 use super::tier::layer_store::{BlockEncoder, LayerCursor, LayerStore};
 use super::tier::place::Place;
-use super::tier::{Breadth, DiskUse, Shares, TINY_BYTES};
+use super::tier::{Breadth, DiskUse, Repeats, Shares, TINY_BYTES};
 use crate::error::SearchError;
 use crate::layer_loop::{ClosedLayer, LayerPolicy, OldestDuplicate};
 
@@ -56,7 +56,7 @@ impl SternDill {
         let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
         let place = Place::new(volume, budget, width, tag, 0);
         let bytes = budget.free() / 8 * 7;
-        let shares = Shares::of(bytes, threads.max(1), width, Breadth::Narrow);
+        let shares = Shares::of(bytes, threads.max(1), width, (Breadth::Narrow, Repeats::Many));
         let store = LayerStore::new(volume, "layers", shares.log_block_bytes, budget)?;
         let cursor = LayerCursor::new(width, budget)?;
         // Sorting wide keys takes an order beside them.

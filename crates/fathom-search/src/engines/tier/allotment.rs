@@ -1,14 +1,16 @@
 //! When does memory change hands between the parts of the engine?
 //!
 //! While layers are narrow, runs stay in memory as far as they can. Once the candidates of a layer go to disk in many pieces, and the runs do not fit anyway, their memory goes to the
-//! candidates; when layers have been narrow again for a while it comes back. Only at boundaries, where no candidate waits.
+//! candidates; when layers have been narrow again for a while it comes back. A window of recent keys is there as long as candidates repeat. All this changes only at boundaries, where no candidate waits.
 
 use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
+use fathom_disk::window::Window;
 
 use super::candidates::Candidates;
-use super::shares::{Breadth, Shares, TINY_BYTES};
-use super::{Options, Tier, lock};
+use super::closing::Closing;
+use super::shares::{Breadth, Repeats, Shares, TINY_BYTES};
+use super::{Options, Tier, WINDOW_KEYS_MIN, lock};
 use crate::error::SearchError;
 
 /// What the parts have together.
@@ -19,6 +21,22 @@ pub(super) struct Allotment {
     breadth: Breadth,
     /// Layers in a row that were narrow.
     calm: u32,
+    repeats: Repeats,
+    /// Layers in a row whose repeats were not as few or as many as that.
+    unlike: u32,
+}
+
+/// What there is to know about a layer that was closed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LayerSize {
+    /// Bytes of candidates.
+    pub(super) collected: u64,
+    /// Candidates before any were set aside.
+    pub(super) offered: u64,
+    /// States that were new.
+    pub(super) states: u64,
+    /// Bytes of all runs.
+    pub(super) closed: u64,
 }
 
 /// What the body needs for a thread, at most.
@@ -27,25 +45,28 @@ const BODY_BYTES_MAX: usize = 256 << 10;
 const WIDE_FROM: u64 = 6;
 /// So many narrow layers in a row are taken for a sign that those to come are narrow too.
 const CALM_LAYERS: u32 = 8;
+/// Smaller layers say nothing about repeats.
+const OFFERED_LEAST: u64 = 1024;
 
 impl Allotment {
     /// What the budget has free, some of it left to the body.
     pub(super) fn of(budget: &Budget, threads: usize) -> Allotment {
         let (free, threads) = (budget.free(), threads.max(1));
         let bytes = free - (free / 8).min(BODY_BYTES_MAX * threads);
-        Allotment { bytes, threads, breadth: Breadth::Narrow, calm: 0 }
+        Allotment { bytes, threads, breadth: Breadth::Narrow, calm: 0, repeats: Repeats::Many, unlike: 0 }
     }
 
     /// How it is shared out.
     pub(super) fn shares(&self, options: &Options, width: KeyWidth) -> Shares {
-        let shares = Shares::of(self.bytes, self.threads, width, self.breadth);
+        let shares = Shares::of(self.bytes, self.threads, width, (self.breadth, self.repeats));
         options.shares.map_or(shares, |choose| choose(shares))
     }
 
-    /// What suits, after a layer of so many bytes of candidates, runs of `closed` bytes.
-    fn suiting(self, options: &Options, width: KeyWidth, collected: u64, closed: u64) -> Allotment {
+    /// What suits, after such a layer.
+    fn suiting(self, options: &Options, width: KeyWidth, layer: LayerSize) -> Allotment {
         let narrow = Allotment { breadth: Breadth::Narrow, ..self }.shares(options, width);
         let held = narrow.candidate_bytes(self.threads, width);
+        let LayerSize { collected, closed, .. } = layer;
         let calm = if collected <= held { self.calm.saturating_add(1) } else { 0 };
         let overflows = collected > held * WIDE_FROM && closed > (narrow.run_bytes * narrow.shards) as u64;
         let breadth = match self.breadth {
@@ -53,24 +74,36 @@ impl Allotment {
             Breadth::Wide if calm >= CALM_LAYERS => Breadth::Narrow,
             breadth => breadth,
         };
-        Allotment { breadth, calm, ..self }
+        Allotment { breadth, calm, ..self }.with_repeats(layer)
+    }
+
+    /// The same, as repeats of such a layer ask for it.
+    fn with_repeats(self, LayerSize { offered, states, .. }: LayerSize) -> Allotment {
+        let unlike = match self.repeats {
+            _ if offered < OFFERED_LEAST => return self,
+            Repeats::Many => states * 3 > offered * 2,
+            Repeats::Few => states * 2 < offered,
+        };
+        match (if unlike { self.unlike + 1 } else { 0 }, self.repeats) {
+            (CALM_LAYERS.., Repeats::Many) => Allotment { repeats: Repeats::Few, unlike: 0, ..self },
+            (CALM_LAYERS.., Repeats::Few) => Allotment { repeats: Repeats::Many, unlike: 0, ..self },
+            (unlike, _) => Allotment { unlike, ..self },
+        }
     }
 }
 
 impl Tier {
-    /// Shares the memory out anew if the layer that was closed, of so many bytes of candidates, asks for it.
-    pub(super) fn adjust(
-        &mut self,
-        workers: &mut [&mut Candidates],
-        collected: u64,
-    ) -> Result<(), SearchError> {
+    /// Shares the memory out anew if the layer that was closed, of so many new states, asks for it.
+    pub(super) fn adjust(&mut self, workers: &mut [&mut Candidates], states: u64) -> Result<(), SearchError> {
+        let Closing { collected, offered, .. } = self.closing;
         if self.allotment.bytes < TINY_BYTES {
             return Ok(());
         }
         let closed = self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum();
-        let before = self.allotment.breadth;
-        self.allotment = self.allotment.suiting(&self.options, self.place.width, collected, closed);
-        if self.allotment.breadth == before {
+        let before = (self.allotment.breadth, self.allotment.repeats);
+        let layer = LayerSize { collected, offered, states, closed };
+        self.allotment = self.allotment.suiting(&self.options, self.place.width, layer);
+        if (self.allotment.breadth, self.allotment.repeats) == before {
             return Ok(());
         }
         let shares = self.allotment.shares(&self.options, self.place.width);
@@ -78,8 +111,12 @@ impl Tier {
         self.shares = shares.with_shards(self.shares.shards);
         self.closing.tools.clear();
         workers.iter_mut().try_for_each(|worker| worker.give_back(&self.place))?;
+        let window_keys = self.window.capacity().min(self.shares.window_keys);
+        self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;
         self.shards.iter().try_for_each(|shard| lock(shard).give_back(&self.place))?;
         workers.iter_mut().try_for_each(|worker| worker.reshare(&self.place, &self.shares))?;
+        let window_keys = window_keys.max(self.shares.window_keys.min(WINDOW_KEYS_MIN));
+        self.window = Window::new(self.place.width.bits(), window_keys, &self.place.budget)?;
         Ok(self.shards.iter().try_for_each(|shard| lock(shard).reshare(&self.place, &self.shares))?)
     }
 }

@@ -22,6 +22,8 @@ pub struct Candidates {
     latest: Latest,
     /// Which of a piece were not in the window.
     missed: Vec<u32>,
+    /// Candidates of this layer, with those that were set aside.
+    offered: u64,
     spill: Spill,
     _charge: Charge,
 }
@@ -65,6 +67,7 @@ impl Candidates {
             latest: Latest::new(place, piece)?,
             _charge: place.budget.charge("candidates", piece * 4)?,
             missed: Vec::with_capacity(piece),
+            offered: 0,
             spill: Spill {
                 writer: None,
                 format,
@@ -97,6 +100,7 @@ impl Candidates {
         candidates: Records<'_>,
     ) -> Result<(), DiskError> {
         let words = place.width.words();
+        self.offered += candidates.len() as u64;
         for piece in candidates.words().chunks(self.missed.capacity() * words) {
             self.missed.clear();
             let others = self.latest.keep_others(words, piece);
@@ -123,6 +127,11 @@ impl Candidates {
         self.spill.settle()
     }
 
+    /// Candidates of this layer, with those that were set aside.
+    pub(super) fn offered(&self) -> u64 {
+        self.offered
+    }
+
     /// What was collected, shard by shard.
     pub(super) fn shards(&self) -> impl Iterator<Item = &Collected> {
         self.shards.iter()
@@ -130,6 +139,7 @@ impl Candidates {
 
     /// Gives away what was collected, shard by shard; [`Candidates::give_shard`] brings the buffers back, in this order.
     pub(super) fn take_shards(&mut self) -> impl Iterator<Item = Collected> {
+        self.offered = 0;
         self.shards.drain(..)
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Closing {
     /// Bytes of candidates on disk, and of all their keys.
     pub(super) spilled: u64,
     pub(super) collected: u64,
+    /// Candidates before any were set aside.
+    pub(super) offered: u64,
 }
 
 impl Tier {
@@ -40,6 +42,7 @@ impl Tier {
         let parts = || workers.iter().flat_map(|worker| worker.shards());
         self.closing.spilled = parts().map(Collected::spilled).sum();
         self.closing.collected = parts().map(|part| part.count(words) * words as u64 * 8).sum();
+        self.closing.offered = workers.iter().map(|worker| worker.offered()).sum();
         let small = parts().all(|part| self.is_small(std::slice::from_ref(part)));
         let mut work: Vec<Vec<Collected>> = (0..self.shares.shards).map(|_| Vec::new()).collect();
         for worker in workers {

@@ -51,7 +51,7 @@ pub use cost::Cost;
 pub use finished::Finished;
 pub use journal::StoredLayers;
 pub(in crate::engines) use journal::{Journal, Opened};
-pub use shares::{Breadth, Shares, TINY_BYTES};
+pub use shares::{Breadth, Repeats, Shares, TINY_BYTES};
 
 use allotment::Allotment;
 use closing::Closing;
@@ -313,7 +313,7 @@ impl LayerPolicy for Tier {
         self.remove_retired()?;
         self.measure_disk(self.closing.spilled);
         self.grow_window()?;
-        self.adjust(workers, self.closing.collected)?;
+        self.adjust(workers, states)?;
         Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
     }
 

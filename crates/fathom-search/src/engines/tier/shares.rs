@@ -17,6 +17,15 @@ pub enum Breadth {
     Wide,
 }
 
+/// How many candidates were met before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// So many that a window of recent keys pays.
+    Many,
+    /// Nearly all are new: its memory is worth more elsewhere.
+    Few,
+}
+
 /// Sizes of the parts. They change speed, never results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
@@ -101,11 +110,16 @@ const REGRET_PER_KEY: (u64, u64) = (4, 32);
 
 impl Shares {
     /// Shares of `bytes` for so many threads.
-    pub fn of(bytes: usize, threads: usize, width: KeyWidth, breadth: Breadth) -> Shares {
+    pub fn of(
+        bytes: usize,
+        threads: usize,
+        width: KeyWidth,
+        (breadth, repeats): (Breadth, Repeats),
+    ) -> Shares {
         if bytes < TINY_BYTES {
             Shares::tiny(bytes, threads, width)
         } else {
-            Shares::real(bytes, threads, width, breadth)
+            Shares::real(bytes, threads, width, (breadth, repeats))
         }
     }
 
@@ -135,10 +149,16 @@ impl Shares {
         }
     }
 
-    fn real(bytes: usize, threads: usize, width: KeyWidth, breadth: Breadth) -> Shares {
+    fn real(bytes: usize, threads: usize, width: KeyWidth, (breadth, repeats): (Breadth, Repeats)) -> Shares {
         let part = |thousandths: usize| bytes / 1000 * thousandths;
         let wide = breadth == Breadth::Wide;
         let choose = |narrow: usize, wide_part: usize| part(if wide { wide_part } else { narrow });
+        // What a window has, or candidates and runs in its place.
+        let (window, more_candidates, more_runs) = match repeats {
+            Repeats::Many => (130, 0, 0),
+            Repeats::Few if wide => (0, 130, 0),
+            Repeats::Few => (0, 70, if bytes < SMALL_BYTES { 120 } else { 60 }),
+        };
         let shards = if threads > 1 { (2 * threads).next_power_of_two() } else { 1 };
         let shards = shards.min(1 << width.bits().div_ceil(2).min(10));
         let closers = threads.min(shards).max(1);
@@ -157,9 +177,12 @@ impl Shares {
             filter_ratio: FILTER_RATIO,
             filter_bits: FILTER_BITS,
             regret_per_key: REGRET_PER_KEY,
-            window_keys: part(130) / (width.words() * 8),
+            window_keys: part(window) / (width.words() * 8),
             table_bytes: choose(50, 10) / shards,
-            candidate_keys: (choose(80, 310) / (threads * shards) / sorted_key_bytes(width)).max(16),
+            candidate_keys: (choose(80 + more_candidates, 310 + more_candidates)
+                / (threads * shards)
+                / sorted_key_bytes(width))
+            .max(16),
             spill_bytes: (part(20) / threads).max(SPILL_BYTES.min(bytes / 48)),
             close_bytes,
             probe_bytes: close_bytes / if wide { 16 } else { 4 },
@@ -168,7 +191,7 @@ impl Shares {
             sweep_bytes,
             write_bytes,
             block_keys,
-            run_bytes: choose(if bytes < SMALL_BYTES { 460 } else { 540 }, 50) / shards,
+            run_bytes: choose(if bytes < SMALL_BYTES { 460 } else { 540 } + more_runs, 50) / shards,
             reserve_bytes: (part(40) / closers).max(writer_bytes),
             dense_ratio: DENSE_RATIO,
             fence_bytes: part(20) / shards,
