@@ -618,7 +618,7 @@ fn run_configs(place: &Place, shares: &Shares) -> [RunConfig; 2] {
     if shares.block_keys <= config.keys_per_block {
         return [config, sparse];
     }
-    [shares::large_blocks(config, shares.block_keys), sparse]
+    [shares::large_blocks(&config, shares.block_keys), sparse]
 }
 
 /// The level of a run by its size, so that runs that are merged are alike.

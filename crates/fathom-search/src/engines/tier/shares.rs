@@ -238,7 +238,7 @@ impl Shares {
 /// Keys in a block of a run that is gone through, as many as can be written within so many bytes, or 1 for no more than in any other run; and what writing takes.
 fn large_block(width: KeyWidth, write_bytes: usize, bytes: usize) -> (usize, usize) {
     let config = RunConfig::within(width, Tag::default(), write_bytes);
-    let needed = |keys: &usize| RunWriter::bytes(&large_blocks(config.clone(), *keys));
+    let needed = |keys: &usize| RunWriter::bytes(&large_blocks(&config, *keys));
     match BLOCK_KEYS.into_iter().find(|keys| needed(keys) <= bytes) {
         Some(keys) => (keys, needed(&keys).max(write_bytes)),
         None => (1, write_bytes),
@@ -246,8 +246,8 @@ fn large_block(width: KeyWidth, write_bytes: usize, bytes: usize) -> (usize, usi
 }
 
 /// A run in such blocks, which are coded in the way that suits nearly all that are large.
-pub(super) fn large_blocks(config: RunConfig, keys_per_block: usize) -> RunConfig {
-    RunConfig { keys_per_block, codecs: &[Codec::TokenLz4], ..config }
+pub(super) fn large_blocks(config: &RunConfig, keys_per_block: usize) -> RunConfig {
+    RunConfig { keys_per_block, codecs: &[Codec::TokenLz4], ..config.clone() }
 }
 
 /// What a key costs in a buffer that is sorted: wide keys are sorted through an order of their own.
