@@ -86,7 +86,8 @@ impl Tiers {
     }
 
     #[expect(clippy::too_many_arguments, reason = "where, what, how, and within what")]
-    /// Merges all runs of `level` into the run `name` of the next level. The inputs are retired. Writes the output once, reads
+    /// Merges all runs of `level`, and of the levels below, into the run `name` of the next level: the small ones that wait there for more of their kind are asked as often as any other, and
+    /// cost next to nothing here. The inputs are retired. Writes the output once, reads
     /// the inputs once; memory is shared out evenly from what is free, `within` bytes at most. With too little for all inputs at
     /// once, merges as many as fit (at least two) and leaves the rest for the next call. With `sync` the output lasts; without, it must be
     /// synced before a commit names it.
@@ -100,22 +101,22 @@ impl Tiers {
         within: usize,
         sync: bool,
     ) -> Result<(), DiskError> {
-        let runs = std::mem::take(&mut self.levels[level]);
-        match merge_runs(volume, budget, &runs, name, config, within, sync) {
-            Ok(merged) => {
-                let mut runs = runs;
-                let age = runs[..merged].iter().map(|member| member.age).max().unwrap_or(0);
-                self.retired.extend(runs.drain(..merged).map(|member| member.run.name().to_owned()));
-                self.levels[level] = runs;
-                let run = Run::open(volume, budget, name, config.width, config.tag)?;
-                self.put(level + 1, Member { run, age });
-                Ok(())
-            }
-            Err(error) => {
-                self.levels[level] = runs;
-                Err(error)
-            }
+        let mut runs = Vec::new();
+        let mut levels = Vec::new();
+        for from in (0..=level).rev() {
+            runs.append(&mut self.levels[from]);
+            levels.resize(runs.len(), from);
         }
+        let outcome = merge_runs(volume, budget, &runs, name, config, within, sync);
+        let merged = *outcome.as_ref().unwrap_or(&0);
+        let rest = runs.split_off(merged);
+        rest.into_iter().zip(&levels[merged..]).for_each(|(member, &from)| self.put(from, member));
+        outcome?;
+        let age = runs.iter().map(|member| member.age).max().unwrap_or(0);
+        self.retired.extend(runs.into_iter().map(|member| member.run.name().to_owned()));
+        let run = Run::open(volume, budget, name, config.width, config.tag)?;
+        self.put(level + 1, Member { run, age });
+        Ok(())
     }
 
     /// Merges the two runs of the lowest levels, whatever those are, into the run `name`: for when there may not be as many runs as levels ask
