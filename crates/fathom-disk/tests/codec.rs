@@ -4,7 +4,10 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use fathom_disk::budget::Budget;
+use fathom_disk::codec::groups::Groups;
 use fathom_disk::codec::{Codec, Decoder, Encoder, payload_bytes_max};
 use fathom_disk::key::KeyWidth;
 use support::Dice;
@@ -129,10 +132,41 @@ fn a_block_in_parts_has_the_keys_of_the_whole() {
                         decoder.decode_low(&groups, seen, &mut low).unwrap();
                         assert!(low.iter().eq(back[..of_group * 2].chunks(2).map(|key| &key[1])), "{about}");
                     }
+                    if words <= 2 {
+                        check_seek(&decoder, &groups, seen, &back[..of_group * words], &mut dice);
+                    }
                     seen = part.end;
                 }
             }
         }
+    }
+}
+
+/// Seeks some keys of a group, and some that lie between them and behind the last.
+fn check_seek(decoder: &Decoder, groups: &Groups, group: usize, keys: &[u64], dice: &mut Dice) {
+    let words = keys.len() / groups.keys_of(&(group..group + 1));
+    let wide = |key: &[u64]| key.iter().fold(0u128, |sum, &word| sum << 64 | u128::from(word));
+    let there: BTreeSet<u128> = keys.chunks(words).map(wide).collect();
+    let high = there.iter().all(|key| key >> 64 == there.first().unwrap() >> 64);
+    let most = if words == 1 || high { u128::from(u64::MAX) } else { u128::MAX };
+    let mut sought = BTreeSet::new();
+    for &key in &there {
+        match dice.below(12) {
+            0 => sought.insert(key),
+            1 => sought.insert(if key & most < most { key + 1 } else { key }),
+            _ => false,
+        };
+    }
+    let flat: Vec<u64> = sought.iter().flat_map(|&key| [(key >> 64) as u64, key as u64]).collect();
+    let flat: Vec<u64> = flat.chunks(2).flat_map(|key| &key[2 - words..]).copied().collect();
+    for low in [false, true] {
+        if low && (words == 1 || !high) {
+            continue;
+        }
+        let mut found = vec![false; sought.len()];
+        let passed = decoder.seek(groups, (group, low), &flat, &mut found).unwrap();
+        assert!(passed <= there.len());
+        assert!(found.iter().zip(&sought).all(|(&found, key)| found == there.contains(key)), "low: {low}");
     }
 }
 
@@ -189,6 +223,10 @@ fn rubbish_is_refused_or_decoded_but_never_a_panic() {
                 let _ = decoder.decode_groups(&groups, group..group + 1, &mut keys[..room * width.words()]);
                 if width.words() == 2 {
                     let _ = decoder.decode_low(&groups, group, &mut keys[..room]);
+                }
+                if width.words() <= 2 {
+                    let mut found = vec![false; room];
+                    let _ = decoder.seek(&groups, (group, false), &keys, &mut found);
                 }
             }
         }

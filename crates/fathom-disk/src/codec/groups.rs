@@ -136,6 +136,29 @@ impl Groups {
         if left.is_empty() { Ok(()) } else { Err(Malformed) }
     }
 
+    /// Marks which of a few ascending keys of one or two words, none less than the first of the group, are in it; says how many of its keys were passed. `low` says that all keys have the same
+    /// first word of two.
+    pub(super) fn seek(
+        &self,
+        (names, bytes): (&Names, &[u8]),
+        (group, low): (usize, bool),
+        keys: &[u64],
+        found: &mut [bool],
+    ) -> Result<usize, Malformed> {
+        let gaps = self.gaps(bytes, group)?;
+        let words = self.width.words();
+        let mut first = [0; 2];
+        self.first(bytes, group, &mut first[..words]);
+        if words == 1 || low {
+            let step = |key: u64, [_, gap]: [u64; 2]| key.wrapping_add(gap).wrapping_add(1);
+            let sought = |index: usize| keys[index * words + words - 1];
+            return token::seek(names, gaps, (first[words - 1], step), sought, found);
+        }
+        let step = |key: u128, gap: [u64; 2]| key.wrapping_add(key::wide(&gap)).wrapping_add(1);
+        let sought = |index: usize| key::wide(&keys[index * 2..index * 2 + 2]);
+        token::seek(names, gaps, (key::wide(&first), step), sought, found)
+    }
+
     /// Tokens and literals of a group.
     fn gaps<'a>(&self, bytes: &'a [u8], group: usize) -> Result<(&'a [u8], &'a [u8]), Malformed> {
         let tokens = self.tokens + group * ((1 << self.log) - 1);

@@ -304,6 +304,17 @@ impl Decoder {
         groups.decode_low(self.opened()?, group, low)
     }
 
+    /// Marks which of a few ascending keys of one or two words, none less than the first of the group, are in it; says how many of its keys were passed. `low` as for [`Decoder::decode_low`].
+    pub fn seek(
+        &self,
+        groups: &Groups,
+        (group, low): (usize, bool),
+        keys: &[u64],
+        found: &mut [bool],
+    ) -> Result<usize, Malformed> {
+        groups.seek(self.opened()?, (group, low), keys, found)
+    }
+
     /// Names and bytes of the block that was opened last.
     fn opened(&self) -> Result<(&Names, &[u8]), Malformed> {
         Ok((self.names.as_ref().ok_or(Malformed)?, &self.raw))

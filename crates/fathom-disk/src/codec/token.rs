@@ -176,6 +176,40 @@ pub(super) fn decode_two<'a>(
     Ok(literals)
 }
 
+/// Marks which of the ascending numbers sought, none less than `first`, are among the keys that begin with it, going from gap to gap and writing no key down; says how many keys it passed.
+#[inline(always)]
+pub(super) fn seek<K: Ord + Copy>(
+    names: &Names,
+    (tokens, mut literals): (&[u8], &[u8]),
+    (first, step): (K, impl Fn(K, [u64; 2]) -> K),
+    sought: impl Fn(usize) -> K,
+    found: &mut [bool],
+) -> Result<usize, Malformed> {
+    if found.is_empty() {
+        return Ok(0);
+    }
+    let (mut key, mut index) = (first, 0);
+    for (passed, &token) in tokens.iter().enumerate() {
+        while key >= sought(index) {
+            found[index] |= key == sought(index);
+            index += 1;
+            if index == found.len() {
+                return Ok(passed + 1);
+            }
+        }
+        let mut gap = [0, names[usize::from(token)]];
+        if token == TOKEN_LITERAL {
+            (gap, literals) = split_literal(literals)?;
+        }
+        key = step(key, gap);
+    }
+    while index < found.len() && key >= sought(index) {
+        found[index] |= key == sought(index);
+        index += 1;
+    }
+    Ok(tokens.len() + 1)
+}
+
 /// Splits a literal off, as at most two words.
 #[inline(always)]
 fn split_literal(literals: &[u8]) -> Result<([u64; 2], &[u8]), Malformed> {

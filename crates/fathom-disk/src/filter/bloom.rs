@@ -14,6 +14,8 @@ use crate::storage::File;
 const BLOOM_OWNER: &str = "bloom filter";
 const BLOCK_BYTES: usize = 64;
 const BATCH: usize = 64;
+/// One bit would be best below two bits per key, and two are nearly as good there.
+const PROBES_MIN: u32 = 2;
 const PROBES_MAX: u32 = 7;
 const KIND: u32 = 1;
 const SPREAD: u64 = 0xd6e8_feb8_6659_fd93;
@@ -34,7 +36,7 @@ impl Bloom {
     /// An empty filter of `blocks` blocks, for about `keys_expected` keys (which only decides the number of bits set per key).
     pub fn new(blocks: usize, keys_expected: u64, budget: &Budget) -> Result<Bloom, BudgetError> {
         let bits_per_key = (blocks as u64 * 512).checked_div(keys_expected).unwrap_or(16).min(16) as u32;
-        Bloom::with_probes(blocks, (bits_per_key * 5 / 8).clamp(1, PROBES_MAX), budget)
+        Bloom::with_probes(blocks, (bits_per_key * 5 / 8).clamp(PROBES_MIN, PROBES_MAX), budget)
     }
 
     fn with_probes(blocks: usize, probes: u32, budget: &Budget) -> Result<Bloom, BudgetError> {

@@ -103,8 +103,11 @@ impl OpenBlock {
                 Some(next) if self.groups.is_some() => below_near(words, rest, next),
                 _ => rest.len() / words,
             };
-            self.decode(run, group)?;
-            self.mark_decoded(&rest[..count * words], &mut found[index..index + count]);
+            let (sought, found) = (&rest[..count * words], &mut found[index..index + count]);
+            if !self.seek(run, group, sought, found)? {
+                self.decode(run, group)?;
+                self.mark_decoded(sought, found);
+            }
             index += count;
         }
         Ok(())
@@ -123,16 +126,38 @@ impl OpenBlock {
         group
     }
 
+    /// Marks a few keys in a group of many that is not there, without decoding it to its end; says whether it did.
+    fn seek(&mut self, run: &Run, group: usize, keys: &[u64], found: &mut [bool]) -> Result<bool, DiskError> {
+        let Some(groups) = &self.groups else { return Ok(false) };
+        if self.words > 2 || groups.keys_of(&(group..group + 1)) < found.len() * FEW || self.has(group) {
+            return Ok(false);
+        }
+        let passed = self.decoder.seek(groups, (group, self.is_low(group)), keys, found);
+        self.keys_decoded += passed.map_err(nonsense(run, self.offset))? as u64;
+        Ok(true)
+    }
+
+    /// Whether the group is decoded.
+    fn has(&self, group: usize) -> bool {
+        matches!(self.decoded, Decoded::Group(there) | Decoded::Low(there) if there == group)
+    }
+
+    /// Whether all keys of the group are known to have the same first word of two.
+    fn is_low(&self, group: usize) -> bool {
+        let firsts = &self.firsts;
+        self.words == 2 && firsts.get(group * 2 + 2).is_some_and(|&next| next == firsts[group * 2])
+    }
+
     /// Decodes a group, unless it is there.
     fn decode(&mut self, run: &Run, group: usize) -> Result<(), DiskError> {
-        let Self { words, decoder, groups, firsts, keys, .. } = self;
-        let (Some(groups), words) = (groups, *words) else { return Ok(()) };
-        if matches!(self.decoded, Decoded::Group(there) | Decoded::Low(there) if there == group) {
+        if self.groups.is_none() || self.has(group) {
             return Ok(());
         }
+        let low = self.is_low(group);
+        let Self { words, decoder, groups, keys, .. } = self;
+        let (Some(groups), words) = (groups, *words) else { return Ok(()) };
         self.decoded = Decoded::Nothing;
         let count = groups.keys_of(&(group..group + 1));
-        let low = words == 2 && firsts.get(group * 2 + 2).is_some_and(|&next| next == firsts[group * 2]);
         let decoded = if low {
             keys.resize(count, 0)?;
             decoder.decode_low(groups, group, keys).map_err(nonsense(run, self.offset))?;
@@ -179,6 +204,8 @@ fn nonsense(run: &Run, offset: u64) -> impl Fn(Malformed) -> DiskError {
 
 /// So many keys ahead is tried first.
 const NEAR: usize = 64;
+/// With so many keys of a group per key sought, they are not written down.
+const FEW: usize = 16;
 /// With no more than so many keys of the block per key sought, all are passed one by one.
 const CLOSE: usize = 4;
 /// Long and short strides of the search for the next key.
