@@ -280,6 +280,53 @@ fn deep_and_narrow_graphs_are_explored_as_the_judge_explores_them() {
     }
 }
 
+/// Layers of some hundred states, nearly all of whose steps lead to new ones: the filter before the runs is asked, and denies nearly all of them.
+#[test]
+fn a_filter_before_the_runs_denies_what_is_new() {
+    let (rows, columns) = (60, 300);
+    let successors: Vec<Vec<usize>> = (0..rows * columns)
+        .map(|node| {
+            let on = (node + columns < rows * columns).then_some(node + columns);
+            let back = (node % 13 == 3).then_some(node / 2);
+            [on, back].into_iter().flatten().collect()
+        })
+        .collect();
+    let mut graph = Graph::new(&successors, &(0..columns).collect::<Vec<_>>());
+    for (width_bits, embedding) in [(40, Embedding::Scattered), (64, Embedding::Low), (100, Embedding::High)]
+    {
+        graph.embed(width_bits, embedding, &mut Random::new(7));
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("the graph is small");
+        // Every layer becomes a run.
+        let choices: [(Choice, bool); 2] = [
+            (Some(|shares| Shares { table_bytes: 0, ..filtered(shares) }), true),
+            (Some(|shares| Shares { table_bytes: 0, ..denies_nothing(shares) }), false),
+        ];
+        for (shares, denies) in choices {
+            let volume = Volume::in_memory(4096);
+            let budget = Budget::new(1 << 20);
+            let settings = Settings {
+                threads: 1,
+                conditions: conditions(&graph.shape),
+                stop_at_first: false,
+                max_depth: None,
+                coverage: true,
+                tuning: TUNINGS[1](),
+            };
+            let options = options(Plan::LookUp, shares);
+            let (mut tier, _) = Tier::open(&volume, &budget, &graph.shape, 1, options).unwrap();
+            let outcome = run(&graph, &mut tier, &budget, &settings, &Unobserved).unwrap();
+            assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
+            compare_counts(&outcome, &judge);
+            let denied = tier.cost().denied;
+            let new = (rows * columns) as u64;
+            assert!(
+                if denies { denied > new / 2 } else { denied == 0 },
+                "{width_bits} bits: {denied} denied"
+            );
+        }
+    }
+}
+
 /// Threads that meet the same keys at the same time: layers large enough that both are always at work, and a window that does not hold them.
 #[test]
 fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {

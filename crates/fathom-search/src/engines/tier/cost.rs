@@ -21,6 +21,8 @@ pub struct Cost {
     pub asked_of_tries: u64,
     /// Keys among them that were found.
     pub hits: u64,
+    /// Keys for which no run was gone through because the filter denied them.
+    pub denied: u64,
 }
 
 impl Cost {
@@ -34,5 +36,6 @@ impl Cost {
         self.asked += other.asked;
         self.asked_of_tries += other.asked_of_tries;
         self.hits += other.hits;
+        self.denied += other.denied;
     }
 }

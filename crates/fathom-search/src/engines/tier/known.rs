@@ -50,6 +50,11 @@ pub(super) struct Known {
     candidates: u64,
     /// Whether they touched most of the runs.
     dense: bool,
+    /// Whether there were so many keys per candidate that asking a filter first is cheaper than going through the runs with all candidates.
+    far: bool,
+    /// Those that runs were gone through for, and those of them that were there.
+    sought: u64,
+    met: u64,
     /// Keys decoded since the filter was built for candidates that were in no run: what a better filter would have saved.
     regret: u64,
     /// The same, since the runs were last folded or found not to fit.
@@ -134,6 +139,9 @@ impl Known {
             sparse_config,
             candidates: 0,
             dense: true,
+            far: false,
+            sought: 0,
+            met: 0,
             regret: 0,
             lasting_regret: 0,
             looked_up: 0,
@@ -159,6 +167,7 @@ impl Known {
     ) -> Result<Absorbed, DiskError> {
         self.candidates = candidates;
         self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
+        self.far = self.runs.count() > candidates.saturating_mul(self.shares.filter_ratio);
         let began = Instant::now();
         if scan || !small {
             // A table that is asked for every candidate of a large layer costs more than a small run does, and folding such a layer more than going through the runs.
@@ -172,6 +181,7 @@ impl Known {
         if !touched && !self.folded.is_there() {
             self.looked_up += candidates;
         }
+        (self.sought, self.met) = (0, 0);
         let mut sink = None;
         let runs = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
         let outcome = if scan {
@@ -290,7 +300,7 @@ impl Known {
 
     /// Leaves those of the ascending keys that are new in `tools.fresh`, going through the runs beside them.
     fn sweep(
-        &self,
+        &mut self,
         tools: &mut Tools,
         sweeps: &mut [Sweep<'_>],
         words: usize,
@@ -307,30 +317,33 @@ impl Known {
             let kept = retain_unmarked(words, fresh, found);
             fresh.truncate(kept);
         }
-        let asked = fresh.len() / words;
-        if self.filter.blocks() > 0 && self.is_far() {
+        let sought = fresh.len() / words;
+        let mut asked = sought;
+        if self.filter.blocks() > 0 && self.far {
             chosen.clear();
             self.filter.query_batch(fresh, words, chosen);
+            asked = chosen.len();
             gather(words, fresh, chosen, open)?;
             sweep_chosen(sweeps, words, (chosen, open), (found, answers))?;
-            let kept = retain_unmarked(words, fresh, &mut found[..asked]);
+            let kept = retain_unmarked(words, fresh, &mut found[..sought]);
             fresh.truncate(kept);
-            cost.asked += asked as u64;
-            cost.hits += (asked - kept / words) as u64;
-            cost.look_up += began.elapsed();
-            return Ok(());
-        }
-        for sweep in sweeps {
-            let open = fresh.len() / words;
-            if open == 0 {
-                break;
+        } else {
+            for sweep in sweeps {
+                let open = fresh.len() / words;
+                if open == 0 {
+                    break;
+                }
+                sweep.mark(fresh, &mut found[..open])?;
+                let kept = retain_unmarked(words, fresh, &mut found[..open]);
+                fresh.truncate(kept);
             }
-            sweep.mark(fresh, &mut found[..open])?;
-            let kept = retain_unmarked(words, fresh, &mut found[..open]);
-            fresh.truncate(kept);
         }
+        let met = (sought - fresh.len() / words) as u64;
+        self.sought += sought as u64;
+        self.met += met;
         cost.asked += asked as u64;
-        cost.hits += (asked - fresh.len() / words) as u64;
+        cost.denied += (sought - asked) as u64;
+        cost.hits += met;
         cost.look_up += began.elapsed();
         Ok(())
     }

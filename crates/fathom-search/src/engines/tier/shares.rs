@@ -100,8 +100,8 @@ const WIDE_RUNS_MAX: usize = 12;
 
 /// Going through a key costs one to three nanoseconds; looking one up that no filter denies some hundreds.
 const DENSE_RATIO: u64 = 512;
-/// Asking a filter costs ten, going through a run beside a candidate some dozens where they are far apart.
-const FILTER_RATIO: u64 = 32;
+/// Asking a filter costs ten, going through the runs beside a candidate some dozens for each run where they are far apart.
+const FILTER_RATIO: u64 = 12;
 /// With fewer bits it denies too little.
 const FILTER_BITS: (u64, u64) = (2, 10);
 

@@ -1,8 +1,8 @@
 //! What of a shard's runs stays in memory, and when is a filter worth more?
 //!
-//! Runs and filters share one pot. Runs go in first, the smallest before the others. Where layers are dense, a run that is far larger than they are has a filter of its own, if there is memory
-//! for a good one. Where they are not, something takes the place of runs once look-ups that it would have spared have cost more than building it, and lets go of
-//! it when layers were dense for a while: all runs folded into a trie if they fit in that, else one filter before all runs.
+//! Runs and filters share one pot. Runs go in first, the smallest before the others. Where layers are dense, but there are many keys per candidate, one filter is asked before all runs are gone
+//! through: it has what the runs leave, or up to half of the pot while nearly all candidates are new. Where layers are not dense, something takes the place of runs once look-ups that it
+//! would have spared have cost more than building it, and lets go of it when layers were dense for a while: all runs folded into a trie if they fit in that, else that filter.
 
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
@@ -98,7 +98,7 @@ impl Known {
         if self.folded.is_there() {
             return Ok(());
         }
-        if self.dense && !self.is_far() {
+        if self.dense && !self.far {
             self.idle += 1;
             if self.idle == FILTER_IDLE_LAYERS && self.filter.bytes() > 0 {
                 self.drop_filter(place)?;
@@ -110,26 +110,27 @@ impl Known {
         if self.dense { self.fit_filter(place) } else { self.grow_filter(place) }
     }
 
-    /// Whether there are so many keys per candidate that asking a filter first is cheaper than going through the runs with all candidates.
-    pub(super) fn is_far(&self) -> bool {
-        self.runs.count() > self.candidates.saturating_mul(self.shares.filter_ratio)
-    }
-
-    /// Gives the filter what the runs leave of the memory for both, for as long as there are not half as many keys again.
+    /// Gives the filter what the runs leave of the memory for both. It stays as it is while they fit beside it, until it denies too little or could be much larger: making it anew goes
+    /// through all keys.
     fn fit_filter(&mut self, place: &Place) -> Result<(), DiskError> {
-        let keys = self.runs.count();
-        if self.filter.bytes() > 0 && keys <= self.filter_keys {
+        let (keys, held) = (self.runs.count(), self.filter.bytes() as u64);
+        let (least, most) = self.shares.filter_bits;
+        let spare = (self.shares.run_bytes as u64).saturating_sub(self.disk_bytes());
+        // Where nearly all candidates are new it spares more than some of the runs in memory do.
+        let mostly_new = self.met <= self.sought / 4;
+        let room = if mostly_new { spare.max(self.shares.run_bytes as u64 / 2) } else { spare };
+        let most_bytes = room.min(self.shares.filter_bytes as u64);
+        let crowded = keys > self.filter_keys && most_bytes >= held + held / 2;
+        if held > 0 && held <= room && held * 8 >= keys * least && !crowded {
             return Ok(());
         }
-        let (least, most) = self.shares.filter_bits;
-        let expected = keys + keys / 2;
-        let for_runs = self.disk_bytes() + self.disk_bytes() / 2;
-        let spare = (self.shares.run_bytes as u64).saturating_sub(for_runs);
-        let bytes = spare.min(expected * most / 8).min(self.shares.filter_bytes as u64);
-        if bytes * 8 >= expected * least {
+        let expected = keys * 2;
+        // Runs that grow need not drive it out at once.
+        let bytes = most_bytes.min(room - room / 8).min(expected * most / 8);
+        if bytes * 8 >= (keys + keys / 4) * least {
             return self.rebuild_filter(place, bytes as usize, expected);
         }
-        if self.filter.bytes() > 0 {
+        if held > 0 {
             self.drop_filter(place)?;
             self.keep_in_memory(place)?;
         }
