@@ -1,4 +1,4 @@
-//! How fast is the RAM engine, beside SPIN on the same systems, and on one thread beside two?
+//! How fast are compiled successors beside gcc's and the interpreter's, and the RAM engine beside SPIN on the same systems, and on one thread beside two?
 //!
 //! Contestants take turns in every round, each in a process of its own, so that what else the machine does falls on all of them. What is compared is processor
 //! time of the whole process: reading, analysis, compilation and search.
@@ -12,6 +12,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail, ensure};
 
+use super::successors;
 use super::twins::{self, Twin};
 
 /// What to measure.
@@ -23,6 +24,9 @@ pub(crate) struct Arguments {
     /// Leave out the systems that SPIN runs, too.
     #[arg(long)]
     without_spin: bool,
+    /// Leave out what `bench successors` measures: compiled successors beside gcc -O2 and the interpreter.
+    #[arg(long)]
+    without_successors: bool,
     /// Of those, only what has this in its name.
     #[arg(long, default_value = "")]
     only: String,
@@ -46,6 +50,10 @@ struct Taken {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     ensure!(arguments.fathom.exists(), "{} is not there: cargo build --release", arguments.fathom.display());
+    if !arguments.without_successors {
+        successors::run(&successors::Arguments::of(arguments.rounds, &arguments.models))?;
+        println!();
+    }
     println!(
         "| system | contestant | states | CPU s | wall s | ns CPU per transition | MB | bytes per state |"
     );

@@ -26,19 +26,29 @@ use super::thread_nanos;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// How many states to expand.
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value_t = STATES)]
     states: usize,
     /// How often each contestant runs.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// How many steps the buffer holds.
-    #[arg(long, default_value_t = 4096)]
+    #[arg(long, default_value_t = CAPACITY)]
     capacity: usize,
     /// Leave gcc out.
     #[arg(long)]
     without_gcc: bool,
     /// The models; without any, some of our own and of ../shared/beem/models.
     models: Vec<PathBuf>,
+}
+
+const STATES: usize = 100_000;
+const CAPACITY: usize = 4096;
+
+impl Arguments {
+    /// As many rounds on these models, or on those that are measured without any; everything else as it is by default.
+    pub(crate) fn of(rounds: usize, models: &[PathBuf]) -> Arguments {
+        Arguments { states: STATES, rounds, capacity: CAPACITY, without_gcc: false, models: models.to_vec() }
+    }
 }
 
 const OWN: [&str; 4] = ["bakery", "philosophers", "sliding_window", "cache_mesi"];
