@@ -73,6 +73,18 @@ fn options(plan: Plan, shares: Choice) -> Options {
     Options { tag: [7; 16], plan, commit_every: Duration::ZERO, disk_limit: None, keep_from: 0, shares }
 }
 
+/// A search for everything, to the end.
+fn whole_search(shape: &Shape, threads: usize) -> Settings {
+    Settings {
+        threads,
+        conditions: conditions(shape),
+        stop_at_first: false,
+        max_depth: None,
+        coverage: true,
+        tuning: TUNINGS[1](),
+    }
+}
+
 fn check(system: &dyn TransitionSystem, judge: &Explored, seed: u64) {
     let mut random = Random::new(seed);
     for budget_bytes in BUDGETS {
@@ -256,14 +268,7 @@ fn deep_and_narrow_graphs_are_explored_as_the_judge_explores_them() {
             let shares: Choice = if budget_bytes < 2 << 20 { Some(eager) } else { None };
             let volume = Volume::in_memory(4096);
             let budget = Budget::new(budget_bytes + (64 << 10));
-            let settings = Settings {
-                threads,
-                conditions: conditions(&graph.shape),
-                stop_at_first: false,
-                max_depth: None,
-                coverage: true,
-                tuning: TUNINGS[1](),
-            };
+            let settings = whole_search(&graph.shape, threads);
             let options = options(Plan::LookUp, shares);
             let (mut tier, _) = Tier::open(&volume, &budget, &graph.shape, threads, options).unwrap();
             let outcome = run(&graph, &mut tier, &budget, &settings, &Unobserved).unwrap();
@@ -304,14 +309,7 @@ fn a_filter_before_the_runs_denies_what_is_new() {
         for (shares, denies) in choices {
             let volume = Volume::in_memory(4096);
             let budget = Budget::new(1 << 20);
-            let settings = Settings {
-                threads: 1,
-                conditions: conditions(&graph.shape),
-                stop_at_first: false,
-                max_depth: None,
-                coverage: true,
-                tuning: TUNINGS[1](),
-            };
+            let settings = whole_search(&graph.shape, 1);
             let options = options(Plan::LookUp, shares);
             let (mut tier, _) = Tier::open(&volume, &budget, &graph.shape, 1, options).unwrap();
             let outcome = run(&graph, &mut tier, &budget, &settings, &Unobserved).unwrap();
