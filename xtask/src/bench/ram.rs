@@ -24,12 +24,12 @@ pub(crate) struct Arguments {
     /// Leave out the systems that SPIN runs, too.
     #[arg(long)]
     without_spin: bool,
-    /// Leave out what `bench successors` measures: compiled successors beside gcc -O2 and the interpreter.
-    #[arg(long)]
-    without_successors: bool,
     /// Of those, only what has this in its name.
     #[arg(long, default_value = "")]
     only: String,
+    /// Leave out what `bench successors` measures: compiled successors beside gcc -O2 and the interpreter.
+    #[arg(long)]
+    without_successors: bool,
     /// The program to measure.
     #[arg(long, default_value = "target/release/fathom")]
     fathom: PathBuf,
