@@ -1,22 +1,20 @@
 //! Which keys are in a set whose equal parts are kept once?
 //!
 //! State sets are made of products: below many different beginnings of keys the same endings follow. A [`SharedTrie`] is a trie over the bytes of keys, most significant first, in
-//! which equal subtrees are one node, so such a set takes a small part of a bit per key, and is asked without decoding anything. Not all sets are made so: whoever builds one says what it may
+//! which equal subtrees are one node, so such a set takes a small part of a byte per key, and is asked without decoding anything. Not all sets are made so: whoever builds one says what it may
 //! take, and goes without if that is exceeded.
 //!
-//! ```text
-//! node    keys-1 : u8 | digits, ascending: a byte each up to 32, 256 bits above | nodes below: u32 each, none in the last level
-//! ```
-//! Nodes of a level lie one behind the other and never change; a set that grows leaves nodes behind that nothing refers to any more. Made anew it is smaller.
+//! Nodes never change; a set that grows leaves nodes behind that nothing refers to any more. Made anew it is smaller.
 //!
-//! Memory: nodes, and five to ten bytes per node to find equal ones; 1 KiB per level. For keys of one and two words.
+//! Memory: nodes, and five to six bytes per node to find equal ones until it is [finished](SharedTrie::finish); 1.3 KiB per level. For keys of one and two words; a level has 16 MiB at most.
 
-use xxhash_rust::xxh3::xxh3_64;
+mod level;
 
 use super::KeyStream;
 use crate::budget::{Budget, BudgetError, ChargedVec};
 use crate::error::DiskError;
 use crate::key::{self, KeyWidth};
+use level::{Level, OpenNode};
 
 /// A set of keys that only grows.
 #[derive(Debug)]
@@ -26,47 +24,8 @@ pub struct SharedTrie {
     root: Option<u32>,
     /// A node of each level while it is made.
     open: ChargedVec<OpenNode>,
-    encoded: Vec<u8>,
 }
 
-/// The nodes at one distance from the root.
-#[derive(Debug)]
-struct Level {
-    budget: Budget,
-    /// Whether it is the last.
-    last: bool,
-    nodes: ChargedVec<u8>,
-    count: usize,
-    /// Where nodes begin, by their hash; at most half full.
-    places: ChargedVec<u32>,
-}
-
-/// Digits, and what is below each.
-#[derive(Clone, Copy, Debug)]
-struct OpenNode {
-    digits: Digits,
-    below: [u32; 256],
-}
-
-/// A set of bytes.
-type Digits = [u64; 4];
-
-/// A node as it lies in its level.
-#[derive(Clone, Copy)]
-struct Node<'a> {
-    count: usize,
-    digits: &'a [u8],
-    below: &'a [u8],
-}
-
-/// Up to so many digits are listed.
-const LISTED: usize = 32;
-const BITMAP_BYTES: usize = 32;
-/// No node is longer.
-const NODE_BYTES_MAX: usize = 1 + BITMAP_BYTES + 256 * 4;
-const EMPTY: u32 = u32::MAX;
-/// A level has no more bytes: where a node begins is a number of 32 bits, and the last of those is for none.
-const LEVEL_BYTES_MAX: usize = (1 << 32) - 1;
 const OWNER: &str = "shared trie";
 
 impl SharedTrie {
@@ -79,8 +38,8 @@ impl SharedTrie {
         let levels =
             (0..depth).map(|level| Level::new(budget, level + 1 == depth)).collect::<Result<_, _>>()?;
         let mut open = ChargedVec::with_capacity(budget, OWNER, depth)?;
-        open.resize(depth, OpenNode { digits: [0; 4], below: [EMPTY; 256] })?;
-        Ok(Some(SharedTrie { width, levels, root: None, open, encoded: Vec::with_capacity(NODE_BYTES_MAX) }))
+        open.resize(depth, OpenNode::EMPTY)?;
+        Ok(Some(SharedTrie { width, levels, root: None, open }))
     }
 
     /// The set of an ascending stream, without nodes left behind; none if keys are wider than two words or the budget does not suffice.
@@ -100,7 +59,7 @@ impl SharedTrie {
                     return Ok(None);
                 }
                 let bottom = trie.levels.len() - 1;
-                trie.open[bottom].add(key as u8);
+                trie.open[bottom].push(key as u8, 0);
                 before = Some(key);
             }
         }
@@ -114,7 +73,13 @@ impl SharedTrie {
 
     /// Bytes of its nodes, and of what finds equal ones.
     pub fn bytes(&self) -> usize {
-        self.levels.iter().map(|level| level.nodes.capacity() + level.places.capacity() * 4).sum()
+        let open = self.open.capacity() * size_of::<OpenNode>();
+        open + self.levels.iter().map(Level::bytes).sum::<usize>()
+    }
+
+    /// Forgets what finds equal nodes, until keys are added again.
+    pub fn finish(&mut self) -> Result<(), BudgetError> {
+        self.levels.iter_mut().try_for_each(Level::forget_places)
     }
 
     /// Adds strictly ascending keys. After a refusal the set is what it was.
@@ -169,24 +134,22 @@ impl SharedTrie {
         for lower in (level + 1..self.levels.len()).rev() {
             let place = self.close(lower)?;
             let digit = (key >> (8 * (self.levels.len() - lower))) as u8;
-            let above = &mut self.open[lower - 1];
-            above.add(digit);
-            above.below[usize::from(digit)] = place;
+            self.open[lower - 1].push(digit, place);
         }
         Ok(())
     }
 
     /// Keeps the open node of a level, which is empty again.
     fn close(&mut self, level: usize) -> Result<u32, BudgetError> {
-        let place = self.levels[level].keep(&self.open[level], &mut self.encoded)?;
-        self.open[level].digits = [0; 4];
+        let place = self.levels[level].keep(&self.open[level])?;
+        self.open[level].clear();
         Ok(place)
     }
 
     /// The node with what the node has, if there is one, and the keys, which have the same digits above this level.
     fn grow(&mut self, level: usize, node: Option<u32>, mut keys: &[u64]) -> Result<u32, BudgetError> {
         let words = self.width.words();
-        self.open[level].digits = [0; 4];
+        self.open[level].clear();
         if let Some(place) = node {
             self.levels[level].node(place).open(&mut self.open[level]);
         }
@@ -194,16 +157,14 @@ impl SharedTrie {
         while !keys.is_empty() {
             let digit = key::byte(&keys[..words], index);
             let alike = self.alike(keys, index, digit);
-            let held = has(&self.open[level].digits, digit);
-            if index > 0 {
-                let below = held.then(|| self.open[level].below[usize::from(digit)]);
-                let grown = self.grow(level + 1, below, &keys[..alike])?;
-                self.open[level].below[usize::from(digit)] = grown;
-            }
-            self.open[level].add(digit);
+            let below = match index {
+                0 => 0,
+                _ => self.grow(level + 1, self.open[level].get(digit), &keys[..alike])?,
+            };
+            self.open[level].set(digit, below);
             keys = &keys[alike..];
         }
-        self.levels[level].keep(&self.open[level], &mut self.encoded)
+        self.close(level)
     }
 
     /// How many words of the ascending keys have that digit, as the first of them has: those after them are greater.
@@ -228,167 +189,10 @@ impl SharedTrie {
     }
 }
 
-impl Level {
-    fn new(budget: &Budget, last: bool) -> Result<Level, BudgetError> {
-        Ok(Level {
-            budget: budget.clone(),
-            last,
-            nodes: ChargedVec::with_capacity(budget, OWNER, 0)?,
-            count: 0,
-            places: ChargedVec::with_capacity(budget, OWNER, 0)?,
-        })
-    }
-
-    /// The node that begins there.
-    #[inline(always)]
-    fn node(&self, place: u32) -> Node<'_> {
-        let bytes = &self.nodes[place as usize..];
-        let count = usize::from(bytes[0]) + 1;
-        let (digits, rest) = bytes[1..].split_at(if count <= LISTED { count } else { BITMAP_BYTES });
-        Node { count, digits, below: if self.last { &[] } else { &rest[..count * 4] } }
-    }
-
-    /// Where a node with these digits and nodes below is, added if there was none. `encoded` is used up.
-    fn keep(&mut self, open: &OpenNode, encoded: &mut Vec<u8>) -> Result<u32, BudgetError> {
-        open.encode(self.last, encoded);
-        if self.count * 2 >= self.places.len() {
-            self.make_places()?;
-        }
-        let mask = self.places.len() - 1;
-        let mut slot = xxh3_64(encoded) as usize & mask;
-        while self.places[slot] != EMPTY {
-            let place = self.places[slot] as usize;
-            if self.nodes[place..].starts_with(encoded) {
-                return Ok(place as u32);
-            }
-            slot = (slot + 1) & mask;
-        }
-        let place = self.nodes.len();
-        if place + encoded.len() > LEVEL_BYTES_MAX {
-            let (asked, free) = (encoded.len(), LEVEL_BYTES_MAX - place);
-            return Err(BudgetError { owner: OWNER, asked, free, limit: LEVEL_BYTES_MAX });
-        }
-        if place + encoded.len() > self.nodes.capacity() {
-            self.nodes.reserve((place / 2).max(encoded.len()).max(256))?;
-        }
-        self.nodes.extend(encoded)?;
-        self.places[slot] = place as u32;
-        self.count += 1;
-        Ok(place as u32)
-    }
-
-    /// Doubles the places.
-    fn make_places(&mut self) -> Result<(), BudgetError> {
-        let length = (self.places.len() * 2).max(16);
-        let mut places = ChargedVec::with_capacity(&self.budget, OWNER, length)?;
-        places.resize(length, EMPTY)?;
-        let mut place = 0;
-        while place < self.nodes.len() {
-            let bytes = self.node(place as u32).bytes();
-            let mut slot = xxh3_64(&self.nodes[place..place + bytes]) as usize & (length - 1);
-            while places[slot] != EMPTY {
-                slot = (slot + 1) & (length - 1);
-            }
-            places[slot] = place as u32;
-            place += bytes;
-        }
-        self.places = places;
-        Ok(())
-    }
-}
-
-impl OpenNode {
-    fn add(&mut self, digit: u8) {
-        self.digits[usize::from(digit >> 6)] |= 1 << (digit & 63);
-    }
-
-    fn encode(&self, last: bool, out: &mut Vec<u8>) {
-        let count: usize = self.digits.iter().map(|word| word.count_ones() as usize).sum();
-        let listed = count <= LISTED;
-        let below = 1 + if listed { count } else { BITMAP_BYTES };
-        out.clear();
-        out.resize(below + if last { 0 } else { count * 4 }, 0);
-        let (head, links) = out.split_at_mut(below);
-        head[0] = (count - 1) as u8;
-        if listed {
-            head[1..].iter_mut().zip(each(self.digits)).for_each(|(byte, digit)| *byte = digit);
-        } else {
-            for (bytes, word) in head[1..].as_chunks_mut::<8>().0.iter_mut().zip(self.digits) {
-                *bytes = word.to_le_bytes();
-            }
-        }
-        for (bytes, digit) in links.as_chunks_mut::<4>().0.iter_mut().zip(each(self.digits)) {
-            *bytes = self.below[usize::from(digit)].to_le_bytes();
-        }
-    }
-}
-
-impl Node<'_> {
-    fn bytes(&self) -> usize {
-        1 + self.digits.len() + self.below.len()
-    }
-
-    /// How many digits of the node come before this one, if it has it.
-    #[inline(always)]
-    fn index_of(&self, digit: u8) -> Option<usize> {
-        if self.count <= LISTED {
-            return self.digits.iter().position(|&held| held == digit);
-        }
-        let (word, bit) = (usize::from(digit >> 6), digit & 63);
-        if self.word(word) >> bit & 1 == 0 {
-            return None;
-        }
-        let before = (0..word).map(|word| self.word(word).count_ones()).sum::<u32>();
-        Some((before + (self.word(word) & ((1 << bit) - 1)).count_ones()) as usize)
-    }
-
-    /// The node below the digit of that index.
-    #[inline(always)]
-    fn below(&self, index: usize) -> u32 {
-        u32::from_le_bytes(self.below[index * 4..index * 4 + 4].try_into().expect("four bytes"))
-    }
-
-    /// A word of the digits, where they are bits.
-    #[inline(always)]
-    fn word(&self, word: usize) -> u64 {
-        u64::from_le_bytes(self.digits[word * 8..word * 8 + 8].try_into().expect("eight bytes"))
-    }
-
-    fn open(&self, into: &mut OpenNode) {
-        into.digits = [0; 4];
-        if self.count <= LISTED {
-            self.digits.iter().for_each(|&digit| into.add(digit));
-        } else {
-            into.digits = std::array::from_fn(|word| self.word(word));
-        }
-        if !self.below.is_empty() {
-            for (index, digit) in each(into.digits).enumerate() {
-                into.below[usize::from(digit)] = self.below(index);
-            }
-        }
-    }
-}
-
 /// Deliberately wrong in builds with `sabotage-trie`: the last of many keys is forgotten.
 fn told(words: usize, keys: &[u64]) -> &[u64] {
     let forgotten = if cfg!(feature = "sabotage-trie") && keys.len() > words { words } else { 0 };
     &keys[..keys.len() - forgotten]
-}
-
-fn has(digits: &Digits, digit: u8) -> bool {
-    digits[usize::from(digit >> 6)] >> (digit & 63) & 1 == 1
-}
-
-/// The digits, ascending.
-fn each(digits: Digits) -> impl Iterator<Item = u8> {
-    (0..4u8).flat_map(move |word| {
-        let mut rest = digits[usize::from(word)];
-        std::iter::from_fn(move || {
-            let bit = (rest != 0).then(|| rest.trailing_zeros() as u8)?;
-            rest &= rest - 1;
-            Some(word << 6 | bit)
-        })
-    })
 }
 
 #[cfg(test)]
