@@ -1,9 +1,10 @@
 //! How are sets of keys sorted, merged, subtracted and kept, when they are larger than memory?
 //!
 //! Everything speaks [`KeyStream`]: ascending keys, a chunk at a time. [`sort`] makes a set of a buffer, [`sorter`] of a stream, [`merge`] one stream of
-//! many, [`difference`] takes away what is known, [`tiers`] keeps a growing set as few disjoint runs, [`shared_trie`] one that is made of
+//! many, [`coded`] keeps what waits for that in little memory, [`difference`] takes away what is known, [`tiers`] keeps a growing set as few disjoint runs, [`shared_trie`] one that is made of
 //! equal parts in memory.
 
+pub mod coded;
 pub mod difference;
 pub mod merge;
 pub mod shared_trie;
@@ -15,6 +16,7 @@ use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::run::RunWriter;
 
+pub use coded::{CodedPieces, CodedScan};
 pub use difference::Difference;
 pub use merge::Merge;
 pub use shared_trie::SharedTrie;
