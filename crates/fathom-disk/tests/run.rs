@@ -96,7 +96,7 @@ fn check_sweep(run: &Run, sought: &Model, budget: &Budget, dice: &mut Dice, abou
             from = to + if dice.below(4) == 0 { dice.below(1000) as usize } else { 0 };
         }
         drop(sweep);
-        run.forget_in_memory();
+        run.forget_in_memory().unwrap();
     }
 }
 

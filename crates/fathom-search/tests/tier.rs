@@ -38,7 +38,7 @@ const BUDGETS: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 type Choice = Option<fn(Shares) -> Shares>;
 
 /// Sizes of the parts that are legal and make things hard.
-const SHARES: [Choice; 11] = [
+const SHARES: [Choice; 14] = [
     None,
     Some(|shares| Shares { filter_bytes: 0, dense_ratio: 0, ..shares }),
     Some(filtered),
@@ -46,6 +46,10 @@ const SHARES: [Choice; 11] = [
     Some(|shares| Shares { dense_ratio: u64::MAX, run_bytes: 0, ..shares }),
     // All runs fold into a trie as soon as there is one, and the table of small layers is full soon.
     Some(eager),
+    Some(|shares| Shares { table_bytes: 0, ..eager(shares) }),
+    // They do after every layer, or after some: then runs come beside it that are not in it.
+    Some(folding::<0>),
+    Some(folding::<5>),
     Some(|shares| Shares { window_keys: 0, ..shares }),
     Some(|shares| Shares { window_keys: 1, table_bytes: 0, ..shares }),
     Some(|shares| Shares { shards: 1, closers: 1, candidate_keys: 3, ..shares }),
@@ -67,6 +71,12 @@ fn denies_nothing(shares: Shares) -> Shares {
 
 fn eager(shares: Shares) -> Shares {
     Shares { dense_ratio: 0, regret_per_key: (0, 0), table_bytes: shares.table_bytes.min(2 << 10), ..shares }
+}
+
+/// Runs fold into a trie though layers are dense, once they have cost so many nanoseconds per key.
+fn folding<const TOLL: u64>(shares: Shares) -> Shares {
+    let run_bytes = shares.run_bytes.max(shares.filter_bytes);
+    Shares { toll_per_key: TOLL, dense_ratio: u64::MAX, run_bytes, ..shares }
 }
 
 fn options(plan: Plan, shares: Choice) -> Options {
@@ -285,10 +295,8 @@ fn deep_and_narrow_graphs_are_explored_as_the_judge_explores_them() {
     }
 }
 
-/// Layers of some hundred states, nearly all of whose steps lead to new ones: the filter before the runs is asked, and denies nearly all of them.
-#[test]
-fn a_filter_before_the_runs_denies_what_is_new() {
-    let (rows, columns) = (60, 300);
+/// Layers of so many states each, nearly all of whose steps lead to new ones.
+fn broad_graph(rows: usize, columns: usize) -> Graph {
     let successors: Vec<Vec<usize>> = (0..rows * columns)
         .map(|node| {
             let on = (node + columns < rows * columns).then_some(node + columns);
@@ -296,7 +304,51 @@ fn a_filter_before_the_runs_denies_what_is_new() {
             [on, back].into_iter().flatten().collect()
         })
         .collect();
-    let mut graph = Graph::new(&successors, &(0..columns).collect::<Vec<_>>());
+    Graph::new(&successors, &(0..columns).collect::<Vec<_>>())
+}
+
+/// Where going through the runs costs more than asking a trie of them, they fold into one, and it answers for what runs were gone through for before; with runs beside it, with small layers
+/// beside it, and made anew by two threads.
+#[test]
+fn runs_that_layers_go_through_fold_into_a_trie() {
+    let (rows, columns) = (60, 300);
+    let mut graph = broad_graph(rows, columns);
+    let choices: [Choice; 5] = [
+        // A trie that grows where runs are written all the same.
+        Some(|shares| Shares { table_bytes: 0, ..eager(shares) }),
+        Some(|shares| Shares { table_bytes: 0, ..folding::<0>(shares) }),
+        Some(|shares| Shares { table_bytes: 0, ..folding::<15>(shares) }),
+        Some(folding::<0>),
+        Some(|shares| Shares { fan: 2, runs_max: 3, ..folding::<10>(shares) }),
+    ];
+    for (width_bits, embedding) in [(33, Embedding::Low), (64, Embedding::Low), (100, Embedding::High)] {
+        graph.embed(width_bits, embedding, &mut Random::new(7));
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("the graph is small");
+        for (number, shares) in choices.into_iter().enumerate() {
+            for threads in [1, 2] {
+                let volume = Volume::in_memory(4096);
+                let budget = Budget::new(1 << 20);
+                let settings = whole_search(&graph.shape, threads);
+                let options = options(Plan::LookUp, shares);
+                let (mut tier, _) = Tier::open(&volume, &budget, &graph.shape, threads, options).unwrap();
+                let outcome = run(&graph, &mut tier, &budget, &settings, &Unobserved).unwrap();
+                assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
+                compare_counts(&outcome, &judge);
+                let asked = tier.cost().asked_of_tries;
+                assert!(
+                    asked > (rows * columns) as u64 / 4,
+                    "{width_bits} bits, shares {number}, {threads} threads: tries were asked for {asked} keys"
+                );
+            }
+        }
+    }
+}
+
+/// The filter before the runs is asked, and denies nearly all that is new.
+#[test]
+fn a_filter_before_the_runs_denies_what_is_new() {
+    let (rows, columns) = (60, 300);
+    let mut graph = broad_graph(rows, columns);
     for (width_bits, embedding) in [(40, Embedding::Scattered), (64, Embedding::Low), (100, Embedding::High)]
     {
         graph.embed(width_bits, embedding, &mut Random::new(7));
@@ -336,7 +388,7 @@ fn larger_graphs_are_explored_by_two_threads_as_the_judge_explores_them() {
         let Ok(judge) = explore(&graph, Limits { states: 20_000, transitions: 400_000 }) else { continue };
         for budget_bytes in [256 << 10, [300 << 10, 400 << 10, 512 << 10][seed as usize % 3], 2 << 20] {
             // As it is, and with layers that are wide beside the budget, so that memory changes hands.
-            for shares in [None, SHARES[9]] {
+            for shares in [None, SHARES[SHARES.len() - 1]] {
                 let make = |shape: &Shape, budget: &Budget, threads: usize| {
                     let volume = Volume::in_memory(4096);
                     let options = options(Plan::LookUp, shares);

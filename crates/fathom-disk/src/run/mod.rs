@@ -46,6 +46,8 @@ pub struct RunConfig {
     pub codecs: &'static [Codec],
     /// Bytes gathered before they are written.
     pub buffer_bytes: usize,
+    /// A run of at most so many bytes stays in memory, if there is as much, and is written when that is needed.
+    pub hold_bytes: usize,
     /// What the file holds, for the counters.
     pub kind: FileKind,
 }
@@ -103,6 +105,7 @@ impl RunConfig {
             fences_per_page: 256,
             codecs: &[Codec::TokenLz4, Codec::Gap],
             buffer_bytes: 256 << 10,
+            hold_bytes: 0,
             kind: FileKind::RUN,
         }
     }
@@ -173,7 +176,11 @@ impl Run {
         width: KeyWidth,
         tag: Tag,
     ) -> Result<Self, DiskError> {
-        let file = volume.open(name, FileKind::RUN)?;
+        Run::of(volume.open(name, FileKind::RUN)?, budget, width, tag)
+    }
+
+    /// The run in a file.
+    fn of(file: File, budget: &Budget, width: KeyWidth, tag: Tag) -> Result<Self, DiskError> {
         let mut header = [0; HEADER_BYTES];
         file.read_exact(0, &mut header)?;
         let (keys_per_block, fences_per_page) = check_header(&file, &header, width, tag)?;
@@ -228,9 +235,14 @@ impl Run {
         self.file.keep_in_memory(budget, "runs in memory")
     }
 
-    /// Gives that memory back.
-    pub fn forget_in_memory(&self) {
-        self.file.forget_in_memory();
+    /// Gives that memory back. What was in memory alone is written.
+    pub fn forget_in_memory(&self) -> Result<(), DiskError> {
+        Ok(self.file.forget_in_memory()?)
+    }
+
+    /// Makes the content last; what was in memory alone is written. The name lasts after [`Volume::sync_directory`].
+    pub fn sync(&self) -> Result<(), DiskError> {
+        Ok(self.file.sync()?)
     }
 
     /// Whether the whole run is in memory.

@@ -16,6 +16,7 @@ use super::forward::Forward;
 use super::probe::{at_most, below};
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
+use crate::storage::AlignedBuffer;
 
 /// A way through a run, beside ascending keys.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ pub struct Sweep<'a> {
 /// Where the bytes of frames come from.
 #[derive(Debug)]
 enum Source<'a> {
-    Memory(RwLockReadGuard<'a, Option<Box<ChargedVec<u8>>>>),
+    Memory(RwLockReadGuard<'a, Option<Box<AlignedBuffer>>>),
     File(Box<Forward>),
 }
 

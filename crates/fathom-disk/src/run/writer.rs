@@ -6,7 +6,7 @@
 use super::fence::{FenceLevel, Place, page_bytes_max};
 use super::frame::{self, FRAME_HEADER_BYTES};
 use super::{
-    FENCES_PER_PAGE_MAX, Footer, HEADER_CHECKED, KEYS_PER_BLOCK_MAX, RunConfig, header_bytes, u64_at,
+    FENCES_PER_PAGE_MAX, Footer, HEADER_CHECKED, KEYS_PER_BLOCK_MAX, Run, RunConfig, header_bytes, u64_at,
 };
 use crate::budget::{Budget, Charge, ChargedVec};
 use crate::codec::choice::Choice;
@@ -48,6 +48,8 @@ struct Output {
     buffer: AlignedBuffer,
     filled: usize,
     flushed: u64,
+    /// All of the file, as long as there is room.
+    held: Option<AlignedBuffer>,
 }
 
 impl RunWriter {
@@ -69,7 +71,9 @@ impl RunWriter {
         ends.resize(words * 2, 0)?;
         let header = header_bytes(config);
         let file = volume.create(name, config.kind)?;
-        let mut output = Output { file, buffer, filled: 0, flushed: 0 };
+        let hold = |bytes| AlignedBuffer::new(budget, OWNER_HELD, bytes).ok();
+        let held = Some(config.hold_bytes).filter(|&bytes| bytes > 0).and_then(hold);
+        let mut output = Output { file, buffer, filled: 0, flushed: 0, held };
         output.append(&header)?;
         Ok(Self {
             output,
@@ -117,6 +121,25 @@ impl RunWriter {
     /// Writes what is left, the root and the footer. With `sync`, the content lasts when this returns; the name does
     /// after [`Volume::sync_directory`].
     pub fn finish(mut self, sync: bool) -> Result<Written, DiskError> {
+        let written = self.end()?;
+        self.output.file.forget_in_memory()?;
+        if sync && !cfg!(feature = "sabotage-fsync-1") {
+            self.output.file.sync()?;
+        }
+        Ok(written)
+    }
+
+    /// The same, and opens the run, which may be in memory alone until it is [synced](Run::sync) or forgotten there.
+    pub fn finish_run(mut self, sync: bool) -> Result<Run, DiskError> {
+        self.end()?;
+        if sync && !cfg!(feature = "sabotage-fsync-1") {
+            self.output.file.sync()?;
+        }
+        let RunWriter { output, config, budget, .. } = self;
+        Run::of(output.file, &budget, config.width, config.tag)
+    }
+
+    fn end(&mut self) -> Result<Written, DiskError> {
         if !self.block.is_empty() {
             self.write_block()?;
         }
@@ -124,10 +147,7 @@ impl RunWriter {
         let words = self.config.width.words();
         let footer = self.footer.to_bytes(&self.ends[..words], &self.ends[words..]);
         self.output.append(&footer)?;
-        let bytes = self.output.finish()?;
-        if sync && !cfg!(feature = "sabotage-fsync-1") {
-            self.output.file.sync()?;
-        }
+        let bytes = self.output.finish(&self.budget)?;
         Ok(Written { keys: self.footer.keys, bytes })
     }
 
@@ -277,6 +297,7 @@ fn frame_bytes(config: &RunConfig) -> (usize, usize) {
 
 /// The write buffer holds at least this much.
 const HEADER_BYTES_LEAST: usize = 64;
+const OWNER_HELD: &str = "runs in memory";
 
 impl Output {
     fn offset(&self) -> u64 {
@@ -284,6 +305,14 @@ impl Output {
     }
 
     fn append(&mut self, mut bytes: &[u8]) -> Result<(), DiskError> {
+        if let Some(held) = &mut self.held {
+            if let Some(room) = held.get_mut(self.filled..self.filled + bytes.len()) {
+                room.copy_from_slice(bytes);
+                self.filled += bytes.len();
+                return Ok(());
+            }
+            self.hold_no_longer()?;
+        }
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(self.buffer.len() - self.filled));
             self.buffer[self.filled..self.filled + now.len()].copy_from_slice(now);
@@ -298,9 +327,30 @@ impl Output {
         Ok(())
     }
 
-    /// Writes the rest, in whole blocks if the buffer has room, and cuts the file to its true length.
-    fn finish(&mut self) -> Result<u64, DiskError> {
+    /// There is more than memory was asked for: it goes to the device after all.
+    fn hold_no_longer(&mut self) -> Result<(), DiskError> {
+        let Some(held) = self.held.take() else { return Ok(()) };
+        let filled = std::mem::take(&mut self.filled);
+        let whole = filled - filled % self.file.volume().block_bytes();
+        if whole > 0 {
+            self.file.write(0, &held[..whole])?;
+        }
+        self.flushed = whole as u64;
+        self.append(&held[whole..filled])
+    }
+
+    /// Writes the rest, in whole blocks if the buffer has room, and cuts the file to its true length; or hands the file what was held.
+    fn finish(&mut self, budget: &Budget) -> Result<u64, DiskError> {
         let bytes = self.offset();
+        if let Some(held) = &self.held {
+            if let Ok(mut content) = AlignedBuffer::new(budget, OWNER_HELD, self.filled) {
+                content.copy_from_slice(&held[..self.filled]);
+                self.held = None;
+                self.file.hold(content);
+                return Ok(bytes);
+            }
+            self.hold_no_longer()?;
+        }
         if self.filled > 0 {
             let block = self.file.volume().block_bytes();
             let padded = self.filled.next_multiple_of(block);

@@ -13,6 +13,9 @@ use crate::storage::Volume;
 /// Runs of one level before they are merged: 4, 8 and 16 cost the same look-ups and 3, 2, 1 rewrites; 8 keeps few runs.
 pub const TIER_RUNS: usize = 8;
 
+/// All keys are merged of so many streams at most: each key is compared with the next of every stream.
+const STREAMS_MAX: usize = 4;
+
 /// A set as disjoint runs in levels.
 #[derive(Debug)]
 pub struct Tiers {
@@ -23,12 +26,41 @@ pub struct Tiers {
     next_age: u64,
 }
 
+/// What all keys are merged of: large runs, and all that are small.
+enum Part<'a> {
+    Run(Box<Scan<'a>>),
+    Small(Box<Merge<Scan<'a>>>),
+}
+
 /// A run of the set.
 #[derive(Debug)]
 struct Member {
     run: Run,
     /// When its newest keys came.
     age: u64,
+}
+
+impl KeyStream for Part<'_> {
+    fn words(&self) -> usize {
+        match self {
+            Part::Run(stream) => stream.words(),
+            Part::Small(stream) => stream.words(),
+        }
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        match self {
+            Part::Run(stream) => stream.advance(),
+            Part::Small(stream) => stream.advance(),
+        }
+    }
+
+    fn keys(&self) -> &[u64] {
+        match self {
+            Part::Run(stream) => stream.keys(),
+            Part::Small(stream) => stream.keys(),
+        }
+    }
 }
 
 impl Default for Tiers {
@@ -55,6 +87,15 @@ impl Tiers {
             self.levels.push(Vec::new());
         }
         self.levels[level].push(member);
+    }
+
+    /// Takes all runs of another set over, disjoint from its own.
+    pub fn append(&mut self, other: &mut Tiers) {
+        for (level, members) in std::mem::take(&mut other.levels).into_iter().enumerate() {
+            members.into_iter().for_each(|member| self.put(level, member));
+        }
+        self.next_age = self.next_age.max(other.next_age);
+        self.retired.append(&mut other.retired);
     }
 
     /// How many runs of one level are merged.
@@ -108,13 +149,12 @@ impl Tiers {
             levels.resize(runs.len(), from);
         }
         let outcome = merge_runs(volume, budget, &runs, name, config, within, sync);
-        let merged = *outcome.as_ref().unwrap_or(&0);
+        let merged = outcome.as_ref().map_or(0, |(_, merged)| *merged);
         let rest = runs.split_off(merged);
         rest.into_iter().zip(&levels[merged..]).for_each(|(member, &from)| self.put(from, member));
-        outcome?;
+        let (run, _) = outcome?;
         let age = runs.iter().map(|member| member.age).max().unwrap_or(0);
         self.retired.extend(runs.into_iter().map(|member| member.run.name().to_owned()));
-        let run = Run::open(volume, budget, name, config.width, config.tag)?;
         self.put(level + 1, Member { run, age });
         Ok(())
     }
@@ -136,14 +176,15 @@ impl Tiers {
             let lowest = self.levels.iter_mut().find(|runs| !runs.is_empty()).expect("there are two runs");
             pair.push(lowest.pop().expect("it is not empty"));
         }
-        let outcome = merge_runs(volume, budget, &pair, name, config, within, sync);
-        if let Err(error) = outcome {
-            pair.into_iter().for_each(|member| self.put(level, member));
-            return Err(error);
-        }
+        let run = match merge_runs(volume, budget, &pair, name, config, within, sync) {
+            Ok((run, _)) => run,
+            Err(error) => {
+                pair.into_iter().for_each(|member| self.put(level, member));
+                return Err(error);
+            }
+        };
         let age = pair.iter().map(|member| member.age).max().unwrap_or(0);
         self.retired.extend(pair.into_iter().map(|member| member.run.name().to_owned()));
-        let run = Run::open(volume, budget, name, config.width, config.tag)?;
         self.put(level, Member { run, age });
         Ok(())
     }
@@ -182,17 +223,31 @@ impl Tiers {
         members.iter().map(|member| &member.run).collect()
     }
 
-    /// All keys, in order.
+    /// All keys, in order. Of many runs the smallest are merged apart, so that most keys are compared with few others.
     pub fn scan<'a>(
         &'a self,
         budget: &Budget,
         words: usize,
         within: usize,
     ) -> Result<impl KeyStream + 'a, DiskError> {
-        let runs: Vec<&Run> = self.runs().map(|(_, run)| run).collect();
-        let share = within / (runs.len() + 1);
-        let scans = runs.iter().map(|run| Scan::new(run, budget, share)).collect::<Result<Vec<_>, _>>()?;
-        Merge::new(budget, words, scans, (share / (words * 8)).clamp(1, 4096))
+        let mut runs: Vec<&Run> = self.runs().map(|(_, run)| run).collect();
+        runs.sort_by_key(|run| std::cmp::Reverse(run.count()));
+        let share = within / (runs.len() + 2);
+        let chunk = (share / (words * 8)).clamp(1, 4096);
+        let scan = |run: &&'a Run| Scan::new(run, budget, share);
+        let apart = if runs.len() > STREAMS_MAX { runs.split_off(STREAMS_MAX - 1) } else { Vec::new() };
+        let mut streams: Vec<Part<'a>> =
+            runs.iter().map(|run| Ok(Part::Run(Box::new(scan(run)?)))).collect::<Result<_, DiskError>>()?;
+        if !apart.is_empty() {
+            let scans = apart.iter().map(scan).collect::<Result<Vec<_>, _>>()?;
+            streams.push(Part::Small(Box::new(Merge::new(budget, words, scans, chunk)?)));
+        }
+        Merge::new(budget, words, streams, chunk)
+    }
+
+    /// What [`Tiers::scan`] takes at most beside what it reads into.
+    pub fn scan_bytes(&self) -> usize {
+        self.runs().map(|(_, run)| scan_needs(run)).sum()
     }
 
     /// Names of runs that were merged away since the last call: to be removed after the next commit.
@@ -201,7 +256,7 @@ impl Tiers {
     }
 }
 
-/// Merges the first runs, as many as memory allows, into one; returns how many.
+/// Merges the first runs, as many as memory allows, into one; returns it, and how many.
 fn merge_runs(
     volume: &Volume,
     budget: &Budget,
@@ -210,15 +265,13 @@ fn merge_runs(
     config: &RunConfig,
     within: usize,
     sync: bool,
-) -> Result<usize, DiskError> {
-    let words = config.width.words();
+) -> Result<(Run, usize), DiskError> {
     let writer = RunWriter::new(volume, budget, name, config)?;
     let for_scans = within.min(budget.free());
-    let needed = |run: &Run| run.frame_bytes_max() + scan_block_bytes(run) + words * 16;
     let mut fitting = 0;
     let mut sum = 0;
     for Member { run, .. } in runs {
-        sum += needed(run);
+        sum += scan_needs(run);
         if fitting >= 2 && sum > for_scans / 2 {
             break;
         }
@@ -232,7 +285,12 @@ fn merge_runs(
         // What was begun is ours alone; if it cannot be removed now, the next opening sweeps it.
         let _ = volume.remove(name);
     }
-    outcome.map(|()| fitting)
+    outcome.map(|run| (run, fitting))
+}
+
+/// What going through a run takes at least: a frame, a block, and a merge's own.
+fn scan_needs(run: &Run) -> usize {
+    run.frame_bytes_max() + scan_block_bytes(run) + run.width().words() * 16
 }
 
 fn scan_block_bytes(run: &Run) -> usize {
@@ -245,12 +303,12 @@ fn merge_into(
     runs: &[Member],
     share: usize,
     sync: bool,
-) -> Result<(), DiskError> {
+) -> Result<Run, DiskError> {
     let words = runs[0].run.width().words();
     let scans =
         runs.iter().map(|member| Scan::new(&member.run, budget, share)).collect::<Result<Vec<_>, _>>()?;
     let mut merge = Merge::new(budget, words, scans, (share / (words * 8)).clamp(1, 4096))?;
     write_all(&mut merge, &mut writer)?;
-    writer.finish(sync)?;
-    Ok(())
+    drop(merge);
+    writer.finish_run(sync)
 }

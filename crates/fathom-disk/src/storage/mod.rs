@@ -18,7 +18,7 @@ pub mod spread;
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ pub use file::{FileStorage, Transport};
 pub use memory::MemoryStorage;
 pub use spread::SpreadStorage;
 
-use crate::budget::{Budget, ChargedVec};
+use crate::budget::Budget;
 use crate::error::DiskError;
 use counters::{Counters, Direction};
 
@@ -125,7 +125,9 @@ pub struct File {
     read_end: AtomicU64,
     write_end: AtomicU64,
     /// The whole content, if it is kept in memory.
-    kept: RwLock<Option<Box<ChargedVec<u8>>>>,
+    kept: RwLock<Option<Box<AlignedBuffer>>>,
+    /// Whether it is nowhere else yet.
+    unwritten: AtomicBool,
 }
 
 /// One piece of a read batch.
@@ -273,8 +275,8 @@ impl Volume {
 
     fn file(&self, id: FileId, name: &str, kind: FileKind) -> File {
         let (read_end, write_end) = (AtomicU64::new(0), AtomicU64::new(0));
-        let kept = RwLock::new(None);
-        File { volume: self.clone(), id, name: name.to_owned(), kind, read_end, write_end, kept }
+        let (kept, unwritten) = (RwLock::new(None), AtomicBool::new(false));
+        File { volume: self.clone(), id, name: name.to_owned(), kind, read_end, write_end, kept, unwritten }
     }
 
     fn count_sync(&self, kind: FileKind, start: Instant) {
@@ -301,6 +303,9 @@ impl File {
 
     /// Bytes in the file.
     pub fn size(&self) -> Result<u64, StorageError> {
+        if let Some(content) = &*self.kept() {
+            return Ok(content.len() as u64);
+        }
         self.storage().size(self.id).map_err(failed("measure", &self.name, 0))
     }
 
@@ -323,16 +328,46 @@ impl File {
     /// Keeps the content in memory, charged to `owner`: from now on reads do not reach the device. Only for a file that no longer changes.
     pub fn keep_in_memory(&self, budget: &Budget, owner: &'static str) -> Result<(), DiskError> {
         let size = usize::try_from(self.size()?).unwrap_or(usize::MAX);
-        let mut content = ChargedVec::with_capacity(budget, owner, size)?;
-        content.resize(size, 0)?;
-        self.read_exact(0, &mut content)?;
-        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(content));
+        let mut buffer = AlignedBuffer::new(budget, owner, size)?;
+        self.read_exact(0, &mut buffer)?;
+        self.keep(buffer);
         Ok(())
     }
 
+    /// Takes the whole content, of a file that is empty on the device, and keeps it in memory. It is written when it is [synced](File::sync) or [forgotten](File::forget_in_memory); if it is
+    /// removed before that, it never is.
+    pub fn hold(&self, content: AlignedBuffer) {
+        self.unwritten.store(true, Ordering::Relaxed);
+        self.keep(content);
+    }
+
+    fn keep(&self, content: AlignedBuffer) {
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(content));
+    }
+
     /// Gives the memory of the content back: reads reach the device again.
-    pub fn forget_in_memory(&self) {
+    pub fn forget_in_memory(&self) -> Result<(), StorageError> {
+        self.write_held()?;
         *self.kept.write().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    /// Writes content that is nowhere else.
+    fn write_held(&self) -> Result<(), StorageError> {
+        let kept = self.kept();
+        let Some(content) = kept.as_deref().filter(|_| self.unwritten.load(Ordering::Relaxed)) else {
+            return Ok(());
+        };
+        // Whole blocks go the fast way.
+        let (blocks, rest) = content.split_at(content.len() - content.len() % self.volume.block_bytes());
+        if !blocks.is_empty() {
+            self.write(0, blocks)?;
+        }
+        if !rest.is_empty() {
+            self.write(blocks.len() as u64, rest)?;
+        }
+        self.unwritten.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Whether the content is kept in memory.
@@ -341,7 +376,7 @@ impl File {
     }
 
     /// The content, if it is kept in memory.
-    pub(crate) fn kept(&self) -> RwLockReadGuard<'_, Option<Box<ChargedVec<u8>>>> {
+    pub(crate) fn kept(&self) -> RwLockReadGuard<'_, Option<Box<AlignedBuffer>>> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -363,6 +398,7 @@ impl File {
 
     /// Makes the content, as it is now, last. The name lasts after [`Volume::sync_directory`].
     pub fn sync(&self) -> Result<(), StorageError> {
+        self.write_held()?;
         let start = Instant::now();
         self.storage().sync(self.id).map_err(failed("sync", &self.name, 0))?;
         self.volume.count_sync(self.kind, start);

@@ -1,6 +1,6 @@
 //! Where do candidates wait until their layer is closed?
 //!
-//! A thread has a buffer per shard. A full one is sorted and freed of equal keys; if that does not make much room, it goes to disk as a sorted piece. When the
+//! A thread has a buffer per shard. A full one is sorted and freed of equal keys; if that does not make much room, it becomes a sorted piece: coded in memory if it fits there, else on disk. When the
 //! layer is closed, all that was collected for a shard is one ascending stream.
 
 use fathom_disk::budget::{Charge, ChargedVec};
@@ -8,7 +8,7 @@ use fathom_disk::error::DiskError;
 use fathom_disk::hash::{for_caches, hash_leading_half};
 use fathom_disk::run::pieces::{PieceFormat, PieceScan, PieceWriter, Pieces};
 use fathom_disk::set::sorter::CANDIDATES;
-use fathom_disk::set::{KeyStream, Merge, SliceStream, sort_unique};
+use fathom_disk::set::{CodedPieces, CodedScan, KeyStream, Merge, SliceStream, sort_unique};
 use fathom_disk::window::Window;
 use fathom_model::record::Records;
 
@@ -32,7 +32,8 @@ pub struct Candidates {
 #[derive(Debug)]
 pub(super) struct Collected {
     keys: ChargedVec<u64>,
-    /// Sorted keys on disk; the same key may be in several pieces.
+    /// Sorted keys in memory and on disk; the same key may be in several pieces.
+    coded: CodedPieces,
     pieces: Pieces,
 }
 
@@ -58,7 +59,8 @@ impl Candidates {
         let shards = (0..shares.shards)
             .map(|_| {
                 let pieces = Pieces::new(&place.volume, &place.budget, format)?;
-                Ok(Collected { keys: buffer()?, pieces })
+                let coded = CodedPieces::new(place.width, &place.budget, shares.coded_bytes)?;
+                Ok(Collected { keys: buffer()?, coded, pieces })
             })
             .collect::<Result<_, DiskError>>()?;
         let piece = PIECE_KEYS.min(shares.candidate_keys.max(1));
@@ -227,14 +229,14 @@ impl Spill {
 }
 
 impl Collected {
-    /// How many keys it holds; none if some went to disk.
+    /// How many keys it holds; none if there are pieces of them.
     pub(super) fn in_memory(&self, words: usize) -> Option<usize> {
-        self.pieces.is_empty().then_some(self.keys.len() / words)
+        (self.pieces.is_empty() && self.coded.is_empty()).then_some(self.keys.len() / words)
     }
 
     /// How many keys it holds, repeats counted.
     pub(super) fn count(&self, words: usize) -> u64 {
-        self.pieces.count() + (self.keys.len() / words) as u64
+        self.pieces.count() + self.coded.count() + (self.keys.len() / words) as u64
     }
 
     /// Bytes that were written.
@@ -246,6 +248,10 @@ impl Collected {
         self.sort(place)?;
         let (used, room) = (self.keys.len(), self.keys.capacity());
         if used <= room / 4 * 3 && used < room {
+            return Ok(());
+        }
+        if self.coded.add(&self.keys) {
+            self.keys.clear();
             return Ok(());
         }
         let turn = place.turn_to_write();
@@ -274,6 +280,7 @@ impl Collected {
     /// Forgets everything; the room stays.
     fn clear(&mut self) -> Result<(), DiskError> {
         self.keys.clear();
+        self.coded.clear()?;
         self.pieces.clear()
     }
 }
@@ -293,15 +300,18 @@ pub(super) fn with_stream<T>(
     let buffers: Vec<&[u64]> =
         collected.iter().map(|part| &*part.keys).filter(|keys| !keys.is_empty()).collect();
     let pieces: usize = collected.iter().map(|part| part.pieces.len()).sum();
-    let outcome = if pieces == 0 && buffers.len() < 2 {
+    let coded: usize = collected.iter().map(|part| part.coded.len()).sum();
+    let outcome = if pieces + coded == 0 && buffers.len() < 2 {
         work(&mut SliceStream::new(words, buffers.first().copied().unwrap_or(&[])))?
     } else {
         let share = bytes / (pieces + 1);
         let memory = buffers.iter().map(|keys| Source::Memory(SliceStream::new(words, keys)));
+        let coded = collected.iter().flat_map(|part| part.coded.scans(&place.budget));
         let sources = collected
             .iter()
             .flat_map(|part| part.pieces.scans(&place.budget, share))
             .map(|scan| Ok(Source::Piece(Box::new(scan?))))
+            .chain(coded.map(|scan| Ok(Source::Coded(Box::new(scan?)))))
             .chain(memory.map(Ok))
             .collect::<Result<Vec<_>, DiskError>>()?;
         let chunk = (share / (words * 8)).clamp(1, 4096);
@@ -314,6 +324,7 @@ pub(super) fn with_stream<T>(
 /// A stream of candidates, from memory or from disk.
 enum Source<'a> {
     Memory(SliceStream<'a>),
+    Coded(Box<CodedScan<'a>>),
     Piece(Box<PieceScan<'a>>),
 }
 
@@ -321,6 +332,7 @@ impl KeyStream for Source<'_> {
     fn words(&self) -> usize {
         match self {
             Source::Memory(stream) => stream.words(),
+            Source::Coded(stream) => stream.words(),
             Source::Piece(stream) => stream.words(),
         }
     }
@@ -328,6 +340,7 @@ impl KeyStream for Source<'_> {
     fn advance(&mut self) -> Result<bool, DiskError> {
         match self {
             Source::Memory(stream) => stream.advance(),
+            Source::Coded(stream) => stream.advance(),
             Source::Piece(stream) => stream.advance(),
         }
     }
@@ -335,6 +348,7 @@ impl KeyStream for Source<'_> {
     fn keys(&self) -> &[u64] {
         match self {
             Source::Memory(stream) => stream.keys(),
+            Source::Coded(stream) => stream.keys(),
             Source::Piece(stream) => stream.keys(),
         }
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use fathom_disk::error::DiskError;
 use fathom_disk::log::Mark;
 use fathom_disk::manifest::{Manifest, Named, RunDirectory};
-use fathom_disk::storage::{FileKind, Phase};
+use fathom_disk::storage::Phase;
 
 use super::allotment::Allotment;
 use super::known::Known;
@@ -89,13 +89,11 @@ impl Tier {
         }
         let shards = self.shards.iter().enumerate().filter(|_| self.at_rest.is_none());
         for (number, shard) in shards {
-            for (level, run) in lock(shard).runs.runs() {
+            for (level, run) in lock(shard).all_runs() {
                 let name = run.name().to_owned();
-                if self.directory.committed().is_none_or(|manifest| !manifest.names(&name)) {
-                    let file = self.place.volume.open(&name, FileKind::RUN).map_err(DiskError::from)?;
-                    if !cfg!(feature = "sabotage-run-sync") {
-                        file.sync().map_err(DiskError::from)?;
-                    }
+                let is_new = self.directory.committed().is_none_or(|manifest| !manifest.names(&name));
+                if is_new && !cfg!(feature = "sabotage-run-sync") {
+                    run.sync()?;
                 }
                 let mut note = (number as u32).to_le_bytes().to_vec();
                 note.extend_from_slice(&(level as u32).to_le_bytes());

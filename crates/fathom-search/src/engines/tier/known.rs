@@ -1,12 +1,11 @@
 //! Which states of a shard are known?
 //!
 //! ```text
-//! many candidates   --> in small layers? --> filter, if there is one, says maybe? --> all runs, gone through beside the candidates --> new
-//! few candidates    --> in small layers? --> filter says maybe? --> the few blocks of runs that can hold it? --> new
-//!                                        \-> or, where the runs fold into it: trie of all runs? --> new
+//! many candidates   --> in small layers? --> in the trie? --> filter says maybe? --> runs that are not in the trie, gone through beside the candidates --> new
+//! few candidates    --> in small layers? --> in the trie? --> filter says maybe? --> the few blocks of these runs that can hold it? --> new
 //! ```
-//! A known state is in a small layer or in exactly one run. The filter has every key of every run, so what it denies is new without a look at the disk; the trie
-//! has the keys of all runs and no others.
+//! A known state is in a small layer or in exactly one run. Where older runs fold into a trie, it has their keys and no others, and they are set aside: nothing is looked up in them. The filter
+//! has every key of the other runs, so what it denies is new without a look at the disk. There may be neither.
 //! Small layers are those not worth a run each; together they become one.
 //!
 //! Memory: filters, small layers, fences and roots of the runs, as [`Shares`] says. I/O of a subtraction: the blocks that can hold a key that filters do not deny.
@@ -34,12 +33,16 @@ use small::SmallLayers;
 /// The known states of a shard.
 #[derive(Debug)]
 pub(super) struct Known {
-    pub(super) runs: Tiers,
+    /// Those that candidates are looked up in, and those whose keys the trie has.
+    runs: Tiers,
+    aside: Tiers,
     filter: Bloom,
     /// How many keys it is made for.
     filter_keys: u64,
     folded: Folded,
     small: Option<SmallLayers>,
+    /// Bytes of the runs that stay in memory.
+    kept_bytes: usize,
     /// How many keys small layers have had at most when they became a run.
     small_keys: usize,
     shares: Shares,
@@ -48,8 +51,12 @@ pub(super) struct Known {
     sparse_config: RunConfig,
     /// The candidates of the last layer.
     candidates: u64,
+    /// Whether they were few enough for the table.
+    small_layer: bool,
     /// Whether they touched most of the runs.
     dense: bool,
+    /// Whether runs were gone through for them.
+    swept: bool,
     /// Whether there were so many keys per candidate that asking a filter first is cheaper than going through the runs with all candidates.
     far: bool,
     /// Those that runs were gone through for, and those of them that were there.
@@ -61,8 +68,19 @@ pub(super) struct Known {
     lasting_regret: u64,
     /// Candidates that were looked up since the runs were last folded or found not to fit.
     looked_up: u64,
-    /// Dense layers since the filter was last asked.
+    /// Nanoseconds that going through runs cost more, by and large, than asking a trie would have, since the runs were last folded or found not to fit.
+    toll: u64,
+    /// Layers since the filter was last asked, or since the trie last cost less than going through what it has.
     idle: u32,
+}
+
+/// Which runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Those that candidates are looked up in.
+    Asked,
+    /// Those whose keys a trie has.
+    Aside,
 }
 
 /// What a thread that closes shards works with.
@@ -95,7 +113,7 @@ pub(super) struct Absorbed {
 #[derive(Debug)]
 enum Sink {
     Table,
-    Run(Box<RunWriter>, String),
+    Run(Box<RunWriter>),
 }
 
 /// Keys in a block of a run in which few keys are looked up: a look-up decodes a whole one.
@@ -129,22 +147,27 @@ impl Known {
         let [dense_config, sparse_config] = run_configs(place, shares);
         Ok(Known {
             runs: Tiers::new(shares.fan),
+            aside: Tiers::new(shares.fan),
             filter: Bloom::new(0, 0, &place.budget)?,
             filter_keys: 0,
             folded: Folded::default(),
             small: None,
+            kept_bytes: 0,
             small_keys: 0,
             shares: *shares,
             dense_config,
             sparse_config,
             candidates: 0,
+            small_layer: false,
             dense: true,
+            swept: false,
             far: false,
             sought: 0,
             met: 0,
             regret: 0,
             lasting_regret: 0,
             looked_up: 0,
+            toll: 0,
             idle: 0,
         })
     }
@@ -165,23 +188,26 @@ impl Known {
         scan: bool,
         keep: &mut Keep<'_>,
     ) -> Result<Absorbed, DiskError> {
-        self.candidates = candidates;
+        (self.candidates, self.small_layer) = (candidates, small);
         self.dense = candidates.saturating_mul(self.shares.dense_ratio) >= self.runs.count();
         self.far = self.runs.count() > candidates.saturating_mul(self.shares.filter_ratio);
         let began = Instant::now();
+        if scan {
+            self.unfold(place)?;
+        }
         if scan || !small {
-            // A table that is asked for every candidate of a large layer costs more than a small run does, and folding such a layer more than going through the runs.
-            self.folded.give_up();
+            // A table that is asked for every candidate of a large layer costs more than a small run does, and adding such a layer to a trie more than going through it for a while.
+            self.folded.finish()?;
             self.flush(place)?;
         } else if self.small.as_ref().is_some_and(|small| !small.has_room(candidates)) {
             self.flush(place)?;
         }
         tools.cost.write += began.elapsed();
-        let touched = !self.folded.is_there() && (self.dense || self.touch_most_blocks(candidates));
-        if !touched && !self.folded.is_there() {
+        let touched = !self.folded.is_growing() && (self.dense || self.touch_most_blocks(candidates));
+        if !touched && !self.folded.is_growing() {
             self.looked_up += candidates;
         }
-        (self.sought, self.met) = (0, 0);
+        (self.sought, self.met, self.swept) = (0, 0, false);
         let mut sink = None;
         let runs = std::mem::replace(&mut self.runs, Tiers::new(self.shares.fan));
         let outcome = if scan {
@@ -189,6 +215,7 @@ impl Known {
         } else {
             match self.sweeps(place, &runs, touched) {
                 Ok(sweeps) => {
+                    self.swept = sweeps.is_some();
                     self.absorb_by_piece(place, tools, (&runs, sweeps), stream, small, &mut sink, keep)
                 }
                 Err(error) => Err(error),
@@ -234,7 +261,7 @@ impl Known {
             for piece in stream.keys().chunks(tools.piece_keys * words) {
                 match &mut sweeps {
                     Some(sweeps) => self.sweep(tools, sweeps, words, piece)?,
-                    None if self.folded.is_there() => self.look_up_folded(place, tools, words, piece)?,
+                    None if self.folded.is_growing() => self.look_up_folded(place, tools, words, piece)?,
                     None => self.look_up(tools, runs, words, piece)?,
                 }
                 if tools.fresh.is_empty() {
@@ -317,6 +344,15 @@ impl Known {
             let kept = retain_unmarked(words, fresh, found);
             fresh.truncate(kept);
         }
+        if self.folded.is_there() {
+            let open = fresh.len() / words;
+            self.folded.mark(fresh, &mut found[..open]);
+            let kept = retain_unmarked(words, fresh, &mut found[..open]);
+            cost.asked_of_tries += open as u64;
+            cost.asked += open as u64;
+            cost.hits += ((fresh.len() - kept) / words) as u64;
+            fresh.truncate(kept);
+        }
         let sought = fresh.len() / words;
         let mut asked = sought;
         if self.filter.blocks() > 0 && self.far {
@@ -387,6 +423,10 @@ impl Known {
         if let Some(small) = &self.small {
             small.mark(keys, found, chosen);
         }
+        if self.folded.is_there() {
+            self.folded.mark(keys, found);
+            cost.asked_of_tries += (keys.len() / words) as u64;
+        }
         chosen.clear();
         self.filter.query_batch(keys, words, chosen);
         chosen.retain(|index| !found[*index as usize]);
@@ -433,11 +473,9 @@ impl Known {
             *sink = Some(self.sink(place, small)?);
         }
         match sink {
-            Some(Sink::Run(writer, _)) => {
+            Some(Sink::Run(writer)) => {
                 writer.push(fresh)?;
                 self.add_to_filter(place, fresh);
-                // A trie that has not all runs must not be asked.
-                self.folded.give_up();
             }
             _ => self.add_to_small_layers(place, tools, fresh)?,
         }
@@ -454,9 +492,13 @@ impl Known {
         if small && self.shares.table_bytes > 0 {
             return Ok(Sink::Table);
         }
-        let name = place.fresh_name("run");
-        let writer = RunWriter::new(&place.volume, &place.budget, &name, self.config())?;
-        Ok(Sink::Run(Box::new(writer), name))
+        Ok(Sink::Run(Box::new(self.writer(place, self.candidates)?)))
+    }
+
+    /// Writes a run of at most so many keys.
+    fn writer(&self, place: &Place, keys: u64) -> Result<RunWriter, DiskError> {
+        let config = self.holding(place, keys.saturating_mul(2));
+        RunWriter::new(&place.volume, &place.budget, &place.fresh_name("run"), &config)
     }
 
     fn add_to_small_layers(
@@ -466,7 +508,7 @@ impl Known {
         fresh: &[u64],
     ) -> Result<(), DiskError> {
         // What the trie was asked for, they were told of.
-        let told = self.folded.is_there();
+        let told = self.folded.is_growing();
         let small = self.small_layers(place)?;
         if !told {
             small.tell(fresh, &mut tools.chosen)?;
@@ -498,23 +540,25 @@ impl Known {
         absorbed: Absorbed,
     ) -> Result<(), DiskError> {
         let began = Instant::now();
-        if let Some(Sink::Run(writer, name)) = absorbed.sink {
-            let count = writer.finish(false)?.keys;
-            let run = place.open_run(&name)?;
-            self.insert_run(place, level_of(count, self.shares.fan), run)?;
+        if let Some(Sink::Run(writer)) = absorbed.sink {
+            let run = writer.finish_run(false)?;
+            self.insert_run(place, level_of(run.count(), self.shares.fan), run)?;
         }
         if self.small.as_ref().is_some_and(|small| small.bytes() > self.small_bytes()) {
             self.flush(place)?;
         }
         tools.cost.write += began.elapsed();
         let began = Instant::now();
-        // Runs in which nothing is looked up can wait for more of their like.
-        let fan = self.shares.fan * if self.folded.is_there() { FOLDED_FAN } else { 1 };
-        while let Some(level) = self.runs.crowded(fan) {
-            self.merge(place, Some(level))?;
+        while let Some(level) = self.runs.due() {
+            self.merge(place, Kind::Asked, Some(level))?;
         }
-        while self.runs.runs().count() > self.shares.runs_max {
-            self.merge(place, None)?;
+        // Runs in which nothing is looked up can wait for more of their like.
+        while let Some(level) = self.aside.crowded(self.shares.fan * FOLDED_FAN) {
+            self.merge(place, Kind::Aside, Some(level))?;
+        }
+        while self.all_runs().count() > self.shares.runs_max {
+            let kind = if self.runs.runs().nth(1).is_some() { Kind::Asked } else { Kind::Aside };
+            self.merge(place, kind, None)?;
         }
         tools.cost.merge += began.elapsed();
         let began = Instant::now();
@@ -532,44 +576,77 @@ impl Known {
         self.small_keys = self.small_keys.max(small.count());
         let words = place.width.words();
         let keys = small.into_sorted(place)?;
-        let name = place.fresh_name("run");
-        let mut writer = RunWriter::new(&place.volume, &place.budget, &name, self.config())?;
+        let mut writer = self.writer(place, (keys.len() / words) as u64)?;
         writer.push(&keys)?;
         self.add_to_filter(place, &keys);
-        self.folded.insert(words, &keys);
-        let count = writer.finish(false)?.keys;
+        let folded = self.folded.insert(words, &keys);
+        let run = writer.finish_run(false)?;
         drop(keys);
-        let run = place.open_run(&name)?;
-        self.insert_run(place, level_of(count, self.shares.fan), run)
+        let level = level_of(run.count(), self.shares.fan);
+        if folded {
+            self.aside.insert(level, run);
+            return Ok(());
+        }
+        if !self.folded.is_there() {
+            self.runs.append(&mut self.aside);
+        }
+        self.insert_run(place, level, run)
     }
 
-    /// Adds a run.
+    /// Adds a run that candidates are looked up in.
     fn insert_run(&mut self, place: &Place, level: usize, run: Run) -> Result<(), DiskError> {
+        assert!(!self.folded.is_growing(), "a trie that grows has all runs");
         self.runs.insert(level, run);
         self.keep_in_memory(place)
     }
 
     /// Merges the runs of a level, or the smallest two.
-    pub(super) fn merge(&mut self, place: &Place, level: Option<usize>) -> Result<(), DiskError> {
+    pub(super) fn merge(&mut self, place: &Place, kind: Kind, level: Option<usize>) -> Result<(), DiskError> {
         let name = place.fresh_name("run");
         let within = self.shares.merge_bytes();
-        let config = self.config().clone();
+        let merged =
+            |(held, run): (usize, &Run)| level.is_none_or(|level| held <= level).then(|| run.bytes());
+        let bytes = match kind {
+            Kind::Asked => self.runs.runs().filter_map(merged).sum(),
+            // Nothing is looked up in it.
+            Kind::Aside => u64::MAX,
+        };
+        let config = self.holding(place, bytes);
         let (volume, budget, config) = (&place.volume, &place.budget, &config);
+        let tiers = match kind {
+            Kind::Asked => &mut self.runs,
+            Kind::Aside => &mut self.aside,
+        };
         match level {
-            Some(level) => self.runs.merge_level(volume, budget, level, &name, config, within, false)?,
-            None => self.runs.merge_smallest(volume, budget, &name, config, within, false)?,
+            Some(level) => tiers.merge_level(volume, budget, level, &name, config, within, false)?,
+            None => tiers.merge_smallest(volume, budget, &name, config, within, false)?,
         }
         self.keep_in_memory(place)
     }
 
+    /// All runs with their levels.
+    pub(super) fn all_runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        self.runs.runs().chain(self.aside.runs())
+    }
+
+    /// Names of runs that were merged away since the last call: to be removed after the next commit.
+    pub(super) fn retired(&mut self) -> Vec<String> {
+        [self.runs.retired(), self.aside.retired()].concat()
+    }
+
     /// Bytes of all runs.
     pub(super) fn disk_bytes(&self) -> u64 {
-        self.runs.runs().map(|(_, run)| run.bytes()).sum()
+        self.all_runs().map(|(_, run)| run.bytes()).sum()
     }
 
     /// Keys known, on disk and in memory.
     pub(super) fn count(&self) -> u64 {
-        self.runs.count() + self.small.as_ref().map_or(0, |small| small.count() as u64)
+        self.run_keys() + self.small.as_ref().map_or(0, |small| small.count() as u64)
+    }
+
+    /// Keys of all runs.
+    fn run_keys(&self) -> u64 {
+        self.runs.count() + self.aside.count()
     }
 }
 

@@ -237,7 +237,7 @@ impl Tier {
     /// Removes runs that were merged away and layers that were dropped, those that a commit names aside: they go with the next one.
     fn remove_retired(&mut self) -> Result<(), SearchError> {
         let mut names = self.layers().store.retired();
-        self.shards.iter().for_each(|shard| names.extend(lock(shard).runs.retired()));
+        self.shards.iter().for_each(|shard| names.extend(lock(shard).retired()));
         let committed =
             |name: &String| self.directory.committed().is_some_and(|manifest| manifest.names(name));
         for name in names.iter().filter(|name| !committed(name)) {

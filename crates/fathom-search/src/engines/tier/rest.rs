@@ -12,6 +12,7 @@ use fathom_disk::set::{KeyStream, Merge};
 use fathom_disk::storage::Phase;
 use fathom_disk::window::Window;
 
+use super::known::Kind;
 use super::{Tier, lock};
 use crate::error::SearchError;
 
@@ -65,7 +66,7 @@ impl Tier {
         let (words, free) = (self.place.width.words(), self.place.budget.free());
         self.merge_until_readable(free / 4)?;
         let shards: Vec<_> = self.shards.iter().map(lock).collect();
-        let runs: Vec<&Run> = shards.iter().flat_map(|known| known.runs.runs().map(|(_, run)| run)).collect();
+        let runs: Vec<&Run> = shards.iter().flat_map(|known| known.all_runs().map(|(_, run)| run)).collect();
         let config = RunConfig::resting_within(self.place.width, self.place.tag, free / 2);
         let mut writer = RunWriter::new(&self.place.volume, &self.place.budget, name, &config)?;
         let share = free / 8 / (runs.len() + 1);
@@ -88,13 +89,13 @@ impl Tier {
             let taken: usize = self
                 .shards
                 .iter()
-                .map(|known| lock(known).runs.runs().map(|(_, run)| needed(run)).sum::<usize>())
+                .map(|known| lock(known).all_runs().map(|(_, run)| needed(run)).sum::<usize>())
                 .sum();
-            let most = self.shards.iter().max_by_key(|known| lock(known).runs.runs().count());
-            let Some(most) = most.filter(|known| taken > bytes && lock(known).runs.runs().count() > 1) else {
+            let most = self.shards.iter().max_by_key(|known| lock(known).all_runs().count());
+            let Some(most) = most.filter(|known| taken > bytes && lock(known).all_runs().count() > 1) else {
                 return Ok(());
             };
-            lock(most).merge(&self.place, None)?;
+            lock(most).merge(&self.place, Kind::Asked, None)?;
         }
     }
 }

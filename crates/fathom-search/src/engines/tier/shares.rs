@@ -41,12 +41,16 @@ pub struct Shares {
     pub filter_bits: (u64, u64),
     /// A filter of all runs, and a trie of them, are worth building when so many keys per key were decoded for nothing.
     pub regret_per_key: (u64, u64),
+    /// A trie of runs that are gone through is worth making when that has cost so many nanoseconds per key more than asking it would have.
+    pub toll_per_key: u64,
     /// Keys in the window at most, 0 for none.
     pub window_keys: usize,
     /// The table of small layers of a shard at most, 0 for none.
     pub table_bytes: usize,
     /// Candidates that a thread holds for a shard.
     pub candidate_keys: usize,
+    /// Candidates of a thread and a shard that are coded in memory before any go to disk, in bytes.
+    pub coded_bytes: usize,
     /// Memory for writing candidates to disk, per thread.
     pub spill_bytes: usize,
     /// Memory for closing a shard, in all about.
@@ -107,6 +111,8 @@ const FILTER_BITS: (u64, u64) = (2, 10);
 
 /// A filter costs as much as decoding a few keys for each in it, a trie about ten times that.
 const REGRET_PER_KEY: (u64, u64) = (4, 32);
+/// Making a trie costs 30 to 80 nanoseconds a key; half of what it spares is still to come, by and large.
+const TOLL_PER_KEY: u64 = 60;
 
 impl Shares {
     /// Shares of `bytes` for so many threads.
@@ -142,6 +148,7 @@ impl Shares {
             filter_bytes: part(self.filter_bytes),
             table_bytes: part(self.table_bytes),
             candidate_keys: part(self.candidate_keys).max(2),
+            coded_bytes: part(self.coded_bytes),
             run_bytes: part(self.run_bytes),
             fence_bytes: part(self.fence_bytes),
             runs_max: part(self.runs_max).max(2),
@@ -153,11 +160,10 @@ impl Shares {
         let part = |thousandths: usize| bytes / 1000 * thousandths;
         let wide = breadth == Breadth::Wide;
         let choose = |narrow: usize, wide_part: usize| part(if wide { wide_part } else { narrow });
-        // What a window has, or candidates and runs in its place.
-        let (window, more_candidates, more_runs) = match repeats {
-            Repeats::Many => (130, 0, 0),
-            Repeats::Few if wide => (0, 130, 0),
-            Repeats::Few => (0, 70, if bytes < SMALL_BYTES { 120 } else { 60 }),
+        // What a window has, or candidates, as they are and coded, and runs in its place.
+        let (window, candidates, coded, more_runs) = match repeats {
+            Repeats::Many => (130, [80, 310], 0, 0),
+            Repeats::Few => (0, [65, 440], 50, if bytes < SMALL_BYTES { 155 } else { 95 }),
         };
         let shards = if threads > 1 { (2 * threads).next_power_of_two() } else { 1 };
         let shards = shards.min(1 << width.bits().div_ceil(2).min(10));
@@ -177,12 +183,14 @@ impl Shares {
             filter_ratio: FILTER_RATIO,
             filter_bits: FILTER_BITS,
             regret_per_key: REGRET_PER_KEY,
+            toll_per_key: TOLL_PER_KEY,
             window_keys: part(window) / (width.words() * 8),
             table_bytes: choose(50, 10) / shards,
-            candidate_keys: (choose(80 + more_candidates, 310 + more_candidates)
+            candidate_keys: (choose(candidates[0], candidates[1])
                 / (threads * shards)
                 / sorted_key_bytes(width))
             .max(16),
+            coded_bytes: choose(coded, 0) / threads / shards,
             spill_bytes: (part(20) / threads).max(SPILL_BYTES.min(bytes / 48)),
             close_bytes,
             probe_bytes: close_bytes / if wide { 16 } else { 4 },
@@ -211,9 +219,11 @@ impl Shares {
             filter_ratio: FILTER_RATIO,
             filter_bits: FILTER_BITS,
             regret_per_key: REGRET_PER_KEY,
+            toll_per_key: TOLL_PER_KEY,
             window_keys: (bytes / 64 / (width.words() * 8)).max(1),
             table_bytes: if bytes < 32 << 10 { 0 } else { bytes / 16 },
             candidate_keys: (bytes / 16 / threads / sorted_key_bytes(width)).max(2),
+            coded_bytes: 0,
             spill_bytes: bytes / 8 / threads,
             close_bytes: bytes / 4,
             probe_bytes: bytes / 16,

@@ -1,20 +1,27 @@
 //! What of a shard's runs stays in memory, and when is a filter worth more?
 //!
-//! Runs and filters share one pot. Runs go in first, the smallest before the others. Where layers are dense, but there are many keys per candidate, one filter is asked before all runs are gone
+//! Runs, filter and trie share one pot. Runs go in first, the smallest before the others. All runs are folded into a trie, if they fit in that, once going through them has cost more than making
+//! it and asking it would have; runs that come after it are gone through again, until they have cost as much. It is let go when it costs more than it spares.
+//! Without it, where layers are dense, but there are many keys per candidate, one filter is asked before all runs are gone
 //! through: it has what the runs leave, or up to half of the pot while nearly all candidates are new. Where layers are not dense, something takes the place of runs once look-ups that it
-//! would have spared have cost more than building it, and lets go of it when layers were dense for a while: all runs folded into a trie if they fit in that, else that filter.
+//! would have spared have cost more than building it, and lets go of it when layers were dense for a while: a trie that grows, else that filter.
 
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
-use fathom_disk::run::Scan;
+use fathom_disk::run::{Run, RunConfig, Scan};
 use fathom_disk::set::KeyStream;
 
 use super::super::place::Place;
 use super::super::shares::Shares;
+use super::folded::Room;
 use super::{Known, run_configs};
 
-/// A filter that was not asked for so many layers is let go.
-const FILTER_IDLE_LAYERS: u32 = 16;
+/// A filter that was not asked for so many layers is let go, and a trie that spared nothing for as many.
+const IDLE_LAYERS: u32 = 16;
+/// Nanoseconds to ask a trie for a key, and to go through a key of a run in memory and on disk.
+const ASK_NANOSECONDS: u64 = 60;
+const PASS_NANOSECONDS: u64 = 4;
+const READ_NANOSECONDS: u64 = 10;
 /// Bits of filter per key, as long as there is room for more.
 const FILTER_BITS: usize = 10;
 /// By how much a filter grows.
@@ -29,17 +36,22 @@ const FOLDED_KEYS: u64 = 4;
 /// Bits per key within which it is tried then: where it fails, it fails early.
 const FOLDED_BITS: u64 = 1;
 const FOLDED_BYTES_MIN: usize = 64 << 10;
+/// Header, fences and footer of a run that is held.
+const HELD_BYTES_MORE: u64 = 4 << 10;
 
 impl Known {
     /// Lets go of what memory it can; [`Known::reshare`] follows.
     pub(in super::super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
-        if self.folded.is_there() {
+        if self.folded.is_growing() {
             self.flush(place)?;
         }
-        self.folded.let_go();
+        if self.folded.is_there() {
+            // It was worth making: so it is again, as soon as there is room.
+            self.toll = u64::MAX;
+            self.unfold(place)?;
+        }
         self.drop_filter(place)?;
-        self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
-        Ok(())
+        self.runs.runs().try_for_each(|(_, run)| run.forget_in_memory())
     }
 
     /// Takes other shares.
@@ -54,12 +66,42 @@ impl Known {
 
     /// Keeps runs in memory, the smallest first, as far as their share goes; of the others the fences, as far as that share goes.
     pub(super) fn keep_in_memory(&mut self, place: &Place) -> Result<(), DiskError> {
-        if self.folded.is_there() {
-            // Nothing is looked up in them.
-            self.runs.runs().for_each(|(_, run)| run.forget_in_memory());
+        // Nothing is looked up in those that were set aside.
+        self.aside.runs().try_for_each(|(_, run)| run.forget_in_memory())?;
+        if self.folded.is_growing() {
+            self.kept_bytes = 0;
             return Ok(());
         }
-        self.keep_within(place, self.shares.run_bytes.saturating_sub(self.filter.bytes()))
+        self.keep_within(
+            place,
+            self.shares.run_bytes.saturating_sub(self.filter.bytes() + self.folded.bytes()),
+        )
+    }
+
+    /// Lets go of the trie: its runs are asked again.
+    pub(super) fn unfold(&mut self, place: &Place) -> Result<(), DiskError> {
+        if self.folded.is_there() {
+            self.folded.let_go();
+            self.runs.append(&mut self.aside);
+            // It has no key of theirs.
+            self.drop_filter(place)?;
+        }
+        Ok(())
+    }
+
+    /// How a run of at most about so many bytes is written: where it will stay in memory, it is held there. Where nobody else closes a shard, it may be for a while beside those that it is made of.
+    pub(super) fn holding(&self, place: &Place, bytes: u64) -> RunConfig {
+        let config = self.config();
+        let others = self.filter.bytes() + self.folded.bytes();
+        let pot = self.shares.run_bytes.saturating_sub(others) as u64;
+        let free = place.budget.free().saturating_sub(self.shares.reserve_bytes + self.shares.merge_bytes());
+        let room = match self.shares.closers {
+            1 => pot.min(free as u64) / 2,
+            _ => pot.saturating_sub(self.kept_bytes as u64) / 2,
+        };
+        let wanted = bytes.saturating_add(HELD_BYTES_MORE);
+        let hold_bytes = if wanted <= room { wanted as usize } else { 0 };
+        RunConfig { hold_bytes, ..config.clone() }
     }
 
     fn keep_within(&mut self, place: &Place, mut room: usize) -> Result<(), DiskError> {
@@ -67,12 +109,13 @@ impl Known {
         for (_, run) in self.runs.runs() {
             let bytes = usize::try_from(run.bytes()).unwrap_or(usize::MAX);
             if bytes > room {
-                run.forget_in_memory();
+                run.forget_in_memory()?;
             } else {
                 room -= bytes;
                 wanted.push(run);
             }
         }
+        self.kept_bytes = wanted.iter().map(|run| run.bytes() as usize).sum();
         for run in wanted.into_iter().filter(|run| !run.is_kept_in_memory()) {
             run.keep_in_memory(&place.budget)?;
         }
@@ -90,17 +133,32 @@ impl Known {
     /// What small layers may take: where runs are folded, also what the trie leaves of the runs' memory.
     pub(super) fn small_bytes(&self) -> usize {
         let Shares { table_bytes, run_bytes, filter_bytes, .. } = self.shares;
-        table_bytes + if self.folded.is_there() { run_bytes.saturating_sub(filter_bytes) } else { 0 }
+        table_bytes + if self.folded.is_growing() { run_bytes.saturating_sub(filter_bytes) } else { 0 }
     }
 
     /// Builds the filters that the layer just closed has shown to be worth it, and lets go of one that nobody asks.
     pub(super) fn tend_filters(&mut self, place: &Place) -> Result<(), DiskError> {
-        if self.folded.is_there() {
+        if self.folded.is_growing() {
             return Ok(());
+        }
+        self.count_toll();
+        let due = self.run_keys().saturating_mul(self.shares.toll_per_key);
+        if self.runs.count() > 0 && self.toll >= due {
+            self.toll = 0;
+            // Many small layers would be many runs beside a trie that does not grow.
+            if self.small_layer && self.fold_to_grow(place, self.shares.filter_bytes)? {
+                return Ok(());
+            }
+            if self.fold_for_good(place)? {
+                return Ok(());
+            }
+        }
+        if self.folded.is_there() {
+            return self.tend_trie(place);
         }
         if self.dense && !self.far {
             self.idle += 1;
-            if self.idle == FILTER_IDLE_LAYERS && self.filter.bytes() > 0 {
+            if self.idle == IDLE_LAYERS && self.filter.bytes() > 0 {
                 self.drop_filter(place)?;
                 self.keep_in_memory(place)?;
             }
@@ -110,14 +168,44 @@ impl Known {
         if self.dense { self.fit_filter(place) } else { self.grow_filter(place) }
     }
 
+    /// What going through the runs that were asked has cost more than asking a trie for them.
+    fn count_toll(&mut self) {
+        if !self.swept {
+            return;
+        }
+        let pass = |run: &Run| {
+            run.count() * if run.is_kept_in_memory() { PASS_NANOSECONDS } else { READ_NANOSECONDS }
+        };
+        let passed: u64 = self.runs.runs().map(|(_, run)| pass(run)).sum();
+        // One that is there is asked anyway.
+        let asking = if self.folded.is_there() { 0 } else { self.candidates * ASK_NANOSECONDS };
+        self.toll = self.toll.saturating_add(passed.saturating_sub(asking));
+    }
+
+    /// Lets go of a trie that is not worth asking; makes one that grows where layers are tiny.
+    fn tend_trie(&mut self, place: &Place) -> Result<(), DiskError> {
+        if !self.dense {
+            return self.grow_filter(place);
+        }
+        let asked_in_vain = self.candidates * ASK_NANOSECONDS > self.aside.count() * PASS_NANOSECONDS
+            || self.aside.count() < self.runs.count() / 4;
+        self.idle = if asked_in_vain { self.idle + 1 } else { 0 };
+        if self.idle == IDLE_LAYERS {
+            self.idle = 0;
+            self.unfold(place)?;
+            self.keep_in_memory(place)?;
+        }
+        Ok(())
+    }
+
     /// Gives the filter what the runs leave of the memory for both. It stays as it is while they fit beside it, until it denies too little or could be much larger: making it anew goes
     /// through all keys.
     fn fit_filter(&mut self, place: &Place) -> Result<(), DiskError> {
         let (keys, held) = (self.runs.count(), self.filter.bytes() as u64);
         let (least, most) = self.shares.filter_bits;
         let spare = (self.shares.run_bytes as u64).saturating_sub(self.disk_bytes());
-        // Where nearly all candidates are new it spares more than some of the runs in memory do.
-        let mostly_new = self.met <= self.sought / 4;
+        // Where nearly all candidates are new, and the runs do not fold, it spares more than some of the runs in memory do.
+        let mostly_new = self.met <= self.sought / 4 && !self.may_fold(place);
         let room = if mostly_new { spare.max(self.shares.run_bytes as u64 / 2) } else { spare };
         let most_bytes = room.min(self.shares.filter_bytes as u64);
         let crowded = keys > self.filter_keys && most_bytes >= held + held / 2;
@@ -144,21 +232,21 @@ impl Known {
 
     /// Makes the filter before all runs larger, from their keys, once look-ups that it should have spared have cost more than that.
     fn grow_filter(&mut self, place: &Place) -> Result<(), DiskError> {
-        let keys = self.runs.count();
+        let keys = self.run_keys();
         let (for_filter, for_trie) = self.shares.regret_per_key;
         if self.lasting_regret >= keys * for_trie {
             (self.lasting_regret, self.looked_up) = (0, 0);
-            if self.fold(place, self.shares.filter_bytes)? {
+            if self.fold_to_grow(place, self.shares.filter_bytes)? {
                 return Ok(());
             }
         }
         if self.looked_up >= keys / FOLDED_KEYS {
             self.looked_up = 0;
-            if self.fold(place, FOLDED_BYTES_MIN.max((keys * FOLDED_BITS / 8) as usize))? {
+            if self.fold_to_grow(place, FOLDED_BYTES_MIN.max((keys * FOLDED_BITS / 8) as usize))? {
                 return Ok(());
             }
         }
-        if self.regret < keys * for_filter {
+        if self.regret < keys * for_filter || self.folded.is_there() {
             return Ok(());
         }
         self.regret = 0;
@@ -175,24 +263,49 @@ impl Known {
         self.rebuild_filter(place, bytes, expected)
     }
 
-    /// Folds all runs, in place of the filters and of some of the runs in memory; says whether they fit within so many bytes.
-    fn fold(&mut self, place: &Place, within: usize) -> Result<bool, DiskError> {
+    /// Folds all runs into a trie that grows, made within so many bytes; says whether they fit.
+    fn fold_to_grow(&mut self, place: &Place, within: usize) -> Result<bool, DiskError> {
         let room = self.shares.filter_bytes;
         let within = within.min(room);
-        let keys = self.runs.count();
-        if place.width.words() > 2 || !self.folded.is_promising(keys, within) {
+        let fits = self.fold(place, Room { made: within, making: within, growing: Some(room) })?;
+        self.folded.grow(room);
+        Ok(fits)
+    }
+
+    /// Folds all runs into a trie that stays as it is, in all of the memory for runs; says whether they fit.
+    fn fold_for_good(&mut self, place: &Place) -> Result<bool, DiskError> {
+        let made = self.shares.run_bytes;
+        // Where nobody else closes a shard, what nobody holds finds equal nodes while it is made.
+        let making = if self.shares.closers == 1 { made + made / 2 } else { made };
+        self.fold(place, Room { made, making, growing: None })
+    }
+
+    /// Whether all runs may fit in their memory as a trie.
+    fn may_fold(&self, place: &Place) -> bool {
+        let room = Room { made: self.shares.run_bytes, making: self.shares.run_bytes, growing: None };
+        place.width.words() <= 2 && self.folded.is_promising(self.run_keys(), room)
+    }
+
+    /// Folds all runs, in place of the filter and of some of the runs in memory; says whether they fit.
+    fn fold(&mut self, place: &Place, room: Room) -> Result<bool, DiskError> {
+        let keys = self.run_keys();
+        if place.width.words() > 2 || !self.folded.is_promising(keys, room) {
             return Ok(false);
         }
-        if within + self.filter.bytes() > self.shares.run_bytes {
+        self.unfold(place)?;
+        if room.made + self.filter.bytes() > self.shares.run_bytes {
             self.drop_filter(place)?;
         }
-        let taken = within + self.filter.bytes();
+        let taken = room.made + self.filter.bytes();
         self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))?;
+        // What goes through the runs takes its blocks as it comes to them.
+        let most = place.budget.free().saturating_sub(self.runs.scan_bytes() + self.shares.merge_bytes());
+        let room = Room { making: room.making.min(most).max(room.made), ..room };
         let words = place.width.words();
         let fits = self
             .runs
-            .scan(&place.budget, words, self.shares.scan_bytes)
-            .and_then(|mut stream| self.folded.fold(place, &mut stream, keys, (within, room)));
+            .scan(&place.budget, words, self.shares.merge_bytes())
+            .and_then(|mut stream| self.folded.fold(place, &mut stream, keys, room));
         let fits = match fits {
             // Another thread has the memory now: a trie is a luxury.
             Err(DiskError::Budget(_)) => false,
@@ -200,9 +313,9 @@ impl Known {
         };
         if fits {
             self.drop_filter(place)?;
+            self.aside.append(&mut self.runs);
         }
         self.keep_in_memory(place)?;
-        self.folded.grow(room);
         Ok(fits)
     }
 
