@@ -132,6 +132,45 @@ fn keys_come_back_on_every_storage_width_and_budget() {
     }
 }
 
+/// A run that fits in what it may hold is in memory alone, until it is synced or forgotten there; one that does not is on the device from the moment that shows.
+#[test]
+fn a_run_that_is_held_is_written_when_it_must_be() {
+    let directory = tempfile::tempdir().unwrap();
+    for (kind, volume) in volumes(directory.path()) {
+        for (number, bits) in [40, 64, 100, 200].into_iter().enumerate() {
+            let width = KeyWidth::new(bits).unwrap();
+            let mut dice = Dice::new(number as u64);
+            let set = random_set(&mut dice, bits, 3000);
+            let (for_prober, budget) = (Budget::unlimited(), Budget::new(1 << 20));
+            for hold_bytes in [1, 100, 5000, 12_000, 400 << 10] {
+                let name = format!("held-{bits}-{hold_bytes}");
+                let about = format!("{kind}, {bits} bits, held within {hold_bytes} bytes");
+                let config = RunConfig { hold_bytes, ..RunConfig::tiny(width, TAG, 512) };
+                let on_device = || volume.open(&name, FileKind::RUN).unwrap().size().unwrap();
+                let mut writer = RunWriter::new(&volume, &budget, &name, &config).unwrap();
+                writer.push(&flat(&set)).unwrap();
+                let run = writer.finish_run(false).unwrap();
+                let held = hold_bytes as u64 >= run.bytes();
+                assert_eq!(run.is_kept_in_memory(), held, "{about}");
+                assert_eq!(on_device(), if held { 0 } else { run.bytes() }, "{about}");
+                let mut prober = Prober::new(&for_prober, width, ProbeConfig::within(4096)).unwrap();
+                check_look_up(&[&run], &set, bits, &mut prober, &mut dice, &about);
+                if dice.below(2) == 0 {
+                    run.sync().unwrap();
+                } else {
+                    run.forget_in_memory().unwrap();
+                    assert!(!run.is_kept_in_memory(), "{about}");
+                }
+                assert_eq!(on_device(), run.bytes(), "{about}");
+                assert_eq!(read(&volume, &budget, &name, width).unwrap(), flat(&set), "{about}");
+                run.forget_in_memory().unwrap();
+                drop(run);
+                assert_eq!(budget.used(), 0, "{about}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_codec_and_shape_gives_the_same_keys() {
     let budget = Budget::unlimited();
