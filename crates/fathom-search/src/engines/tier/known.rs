@@ -344,12 +344,11 @@ impl Known {
             let kept = retain_unmarked(words, fresh, found);
             fresh.truncate(kept);
         }
+        let mut asked_of_trie = 0;
         if self.folded.is_there() {
-            let open = fresh.len() / words;
-            self.folded.mark(fresh, &mut found[..open]);
-            let kept = retain_unmarked(words, fresh, &mut found[..open]);
-            cost.asked_of_tries += open as u64;
-            cost.asked += open as u64;
+            asked_of_trie = fresh.len() / words;
+            self.folded.mark(fresh, &mut found[..asked_of_trie]);
+            let kept = retain_unmarked(words, fresh, &mut found[..asked_of_trie]);
             cost.hits += ((fresh.len() - kept) / words) as u64;
             fresh.truncate(kept);
         }
@@ -377,7 +376,8 @@ impl Known {
         let met = (sought - fresh.len() / words) as u64;
         self.sought += sought as u64;
         self.met += met;
-        cost.asked += asked as u64;
+        cost.asked += asked.max(asked_of_trie) as u64;
+        cost.asked_of_tries += asked_of_trie as u64;
         cost.denied += (sought - asked) as u64;
         cost.hits += met;
         cost.look_up += began.elapsed();
@@ -423,16 +423,20 @@ impl Known {
         if let Some(small) = &self.small {
             small.mark(keys, found, chosen);
         }
+        let mut asked_of_trie = 0;
         if self.folded.is_there() {
+            let open = |found: &[bool]| found.iter().filter(|&&found| !found).count();
+            asked_of_trie = open(found);
             self.folded.mark(keys, found);
-            cost.asked_of_tries += (keys.len() / words) as u64;
+            cost.hits += (asked_of_trie - open(found)) as u64;
+            cost.asked_of_tries += asked_of_trie as u64;
         }
         chosen.clear();
         self.filter.query_batch(keys, words, chosen);
         chosen.retain(|index| !found[*index as usize]);
         gather(words, keys, chosen, open)?;
         cost.filter += began.elapsed();
-        cost.asked += chosen.len() as u64;
+        cost.asked += chosen.len().max(asked_of_trie) as u64;
         let run_count = runs.runs().count();
         if !chosen.is_empty() && run_count > 0 {
             let began = Instant::now();
