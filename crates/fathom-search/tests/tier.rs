@@ -22,7 +22,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
 use fathom_search::engines::auto::{self, Disk, Kept};
 use fathom_search::engines::stern_dill::SternDill;
-use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
+use fathom_search::engines::tier::{Cost, Options, Plan, Shares, Tier};
 use fathom_search::layer_loop::{Ending, Observer, Settings, Tuning, Unobserved, run};
 use fathom_search::retrace;
 use fathom_search::watch::Finding;
@@ -276,15 +276,7 @@ fn deep_and_narrow_graphs_are_explored_as_the_judge_explores_them() {
         let judge = explore(&graph, Limits::states(usize::MAX)).expect("the graph is small");
         for (budget_bytes, threads) in [(64 << 10, 1), (320 << 10, 1), (320 << 10, 2), (2 << 20, 2)] {
             let shares: Choice = if budget_bytes < 2 << 20 { Some(eager) } else { None };
-            let volume = Volume::in_memory(4096);
-            let budget = Budget::new(budget_bytes + (64 << 10));
-            let settings = whole_search(&graph.shape, threads);
-            let options = options(Plan::LookUp, shares);
-            let (mut tier, _) = Tier::open(&volume, &budget, &graph.shape, threads, options).unwrap();
-            let outcome = run(&graph, &mut tier, &budget, &settings, &Unobserved).unwrap();
-            assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
-            compare_counts(&outcome, &judge);
-            let asked = tier.cost().asked_of_tries;
+            let asked = cost_of(&graph, &judge, (budget_bytes + (64 << 10), threads), shares).asked_of_tries;
             let what = format!("{width_bits} bits, {embedding:?}, {budget_bytes} bytes, {threads} threads");
             assert!(
                 !folds || budget_bytes < 320 << 10 || shares.is_none() || asked > 1000,
@@ -293,6 +285,20 @@ fn deep_and_narrow_graphs_are_explored_as_the_judge_explores_them() {
             assert!(folds || width_bits <= 128 || asked == 0, "{what}: no trie has keys so wide");
         }
     }
+}
+
+/// Searches a graph to the end, compares with the judge, and says what it cost.
+fn cost_of(graph: &Graph, judge: &Explored, (budget_bytes, threads): (usize, usize), shares: Choice) -> Cost {
+    let volume = Volume::in_memory(4096);
+    let budget = Budget::new(budget_bytes);
+    let settings = whole_search(&graph.shape, threads);
+    let options = options(Plan::LookUp, shares);
+    let (mut tier, _) =
+        Tier::open(&volume, &budget, &graph.shape, threads, options).expect("memory does not fail");
+    let outcome = run(graph, &mut tier, &budget, &settings, &Unobserved).expect("memory does not fail");
+    assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
+    compare_counts(&outcome, judge);
+    tier.cost()
 }
 
 /// Layers of so many states each, nearly all of whose steps lead to new ones.
@@ -326,15 +332,7 @@ fn runs_that_layers_go_through_fold_into_a_trie() {
         let judge = explore(&graph, Limits::states(usize::MAX)).expect("the graph is small");
         for (number, shares) in choices.into_iter().enumerate() {
             for threads in [1, 2] {
-                let volume = Volume::in_memory(4096);
-                let budget = Budget::new(1 << 20);
-                let settings = whole_search(&graph.shape, threads);
-                let options = options(Plan::LookUp, shares);
-                let (mut tier, _) = Tier::open(&volume, &budget, &graph.shape, threads, options).unwrap();
-                let outcome = run(&graph, &mut tier, &budget, &settings, &Unobserved).unwrap();
-                assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
-                compare_counts(&outcome, &judge);
-                let asked = tier.cost().asked_of_tries;
+                let asked = cost_of(&graph, &judge, (1 << 20, threads), shares).asked_of_tries;
                 assert!(
                     asked > (rows * columns) as u64 / 4,
                     "{width_bits} bits, shares {number}, {threads} threads: tries were asked for {asked} keys"
@@ -359,15 +357,7 @@ fn a_filter_before_the_runs_denies_what_is_new() {
             (Some(|shares| Shares { table_bytes: 0, ..denies_nothing(shares) }), false),
         ];
         for (shares, denies) in choices {
-            let volume = Volume::in_memory(4096);
-            let budget = Budget::new(1 << 20);
-            let settings = whole_search(&graph.shape, 1);
-            let options = options(Plan::LookUp, shares);
-            let (mut tier, _) = Tier::open(&volume, &budget, &graph.shape, 1, options).unwrap();
-            let outcome = run(&graph, &mut tier, &budget, &settings, &Unobserved).unwrap();
-            assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
-            compare_counts(&outcome, &judge);
-            let denied = tier.cost().denied;
+            let denied = cost_of(&graph, &judge, (1 << 20, 1), shares).denied;
             // With one hash for all keys no filter denies anything.
             let denies = denies && !cfg!(feature = "constant-hash");
             let new = (rows * columns) as u64;
