@@ -27,12 +27,11 @@ impl Scratch {
     pub fn under(parent: &Path) -> io::Result<Scratch> {
         let mut tries = 0;
         loop {
-            std::fs::create_dir_all(parent)?;
             let number = MADE.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("scratch-{}-{number}", std::process::id()));
-            match std::fs::create_dir(&path) {
+            match std::fs::create_dir_all(parent).and_then(|()| std::fs::create_dir(&path)) {
                 Ok(()) => return Ok(Scratch { path }),
-                // Left behind by a process that had the same number; or another process has just removed the empty parent.
+                // Left behind by a process that had the same number; or another process has just removed the empty parent, which may have been there a moment before.
                 Err(error) if matches!(error.kind(), RETRIED_EXISTS | RETRIED_MISSING) && tries < TRIES => {
                     tries += 1;
                 }
