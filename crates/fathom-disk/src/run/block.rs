@@ -205,7 +205,7 @@ fn nonsense(run: &Run, offset: u64) -> impl Fn(Malformed) -> DiskError {
 /// So many keys ahead is tried first.
 const NEAR: usize = 64;
 /// With so many keys of a group per key sought, they are not written down.
-const FEW: usize = 6;
+const FEW: usize = 3;
 /// With no more than so many keys of the block per key sought, all are passed one by one.
 const CLOSE: usize = 4;
 /// Long and short strides of the search for the next key.
