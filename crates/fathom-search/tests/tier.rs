@@ -58,10 +58,11 @@ const SHARES: [Choice; 14] = [
     Some(|shares| Shares { candidate_keys: shares.candidate_keys.min(20), run_bytes: 0, ..shares }),
 ];
 
-/// A filter before all runs that are gone through, as long as runs leave memory for it.
+/// A filter before all runs that are gone through, as long as runs leave memory for it; they do not fold.
 fn filtered(shares: Shares) -> Shares {
     let run_bytes = shares.run_bytes.max(shares.filter_bytes);
-    Shares { filter_ratio: 0, filter_bits: (1, 10), dense_ratio: u64::MAX, run_bytes, ..shares }
+    let toll_per_key = u64::MAX;
+    Shares { filter_ratio: 0, filter_bits: (1, 10), dense_ratio: u64::MAX, toll_per_key, run_bytes, ..shares }
 }
 
 /// A filter before all runs that are gone through which denies nothing.
@@ -306,7 +307,7 @@ fn broad_graph(rows: usize, columns: usize) -> Graph {
     let successors: Vec<Vec<usize>> = (0..rows * columns)
         .map(|node| {
             let on = (node + columns < rows * columns).then_some(node + columns);
-            let back = (node % 13 == 3).then_some(node / 2);
+            let back = (node % 3 == 1).then_some(node / 2);
             [on, back].into_iter().flatten().collect()
         })
         .collect();
