@@ -279,8 +279,10 @@ fn deep_and_narrow_graphs_are_explored_as_the_judge_explores_them() {
             let shares: Choice = if budget_bytes < 2 << 20 { Some(eager) } else { None };
             let asked = cost_of(&graph, &judge, (budget_bytes + (64 << 10), threads), shares).asked_of_tries;
             let what = format!("{width_bits} bits, {embedding:?}, {budget_bytes} bytes, {threads} threads");
+            // With one hash for all keys one of several shards has them all, in its part of the memory.
+            let crowded = cfg!(feature = "constant-hash") && threads > 1;
             assert!(
-                !folds || budget_bytes < 320 << 10 || shares.is_none() || asked > 1000,
+                !folds || crowded || budget_bytes < 320 << 10 || shares.is_none() || asked > 1000,
                 "{what}: tries were asked for {asked} keys"
             );
             assert!(folds || width_bits <= 128 || asked == 0, "{what}: no trie has keys so wide");
