@@ -111,7 +111,7 @@ const FILTER_BITS: (u64, u64) = (2, 10);
 
 /// A filter costs as much as decoding a few keys for each in it, a trie about ten times that.
 const REGRET_PER_KEY: (u64, u64) = (4, 32);
-/// Making a trie costs 30 to 80 nanoseconds a key; half of what it spares is still to come, by and large.
+/// Making a trie costs 30 to 80 nanoseconds a key.
 const TOLL_PER_KEY: u64 = 60;
 
 impl Shares {

@@ -100,7 +100,9 @@ impl Known {
             _ => pot.saturating_sub(self.kept_bytes as u64) / 2,
         };
         let wanted = bytes.saturating_add(HELD_BYTES_MORE);
-        let hold_bytes = if wanted <= room { wanted as usize } else { 0 };
+        // Beside a trie that grows nothing is looked up in runs: memory is for small layers.
+        let fits = wanted <= room && !self.folded.is_growing();
+        let hold_bytes = if fits { wanted as usize } else { 0 };
         RunConfig { hold_bytes, ..config.clone() }
     }
 
