@@ -1,6 +1,7 @@
 //! Tasks of the project itself: corpus runs, benchmarks, checks. `cargo xtask --help` lists them.
 
 mod agree;
+mod attack;
 mod bench;
 mod corpus;
 mod corpus_ltl;
@@ -24,6 +25,8 @@ struct Arguments {
 enum Task {
     /// Search models on machine code, on the interpreter and on printed C, and compare what is found.
     Agree(agree::Arguments),
+    /// Attack the program: kills, hostile folders, extreme options, tight memory.
+    Attack(attack::Arguments),
     /// Measure, side by side with what it is compared to.
     #[command(subcommand)]
     Bench(bench::Part),
@@ -42,6 +45,7 @@ enum Task {
 fn main() -> anyhow::Result<std::process::ExitCode> {
     match Arguments::parse().task {
         Task::Agree(arguments) => agree::run(&arguments),
+        Task::Attack(arguments) => attack::run(&arguments),
         Task::Bench(part) => bench::run(&part),
         Task::EmitC(arguments) => emit_c::run(&arguments),
         Task::Rumur(arguments) => rumur::run(&arguments),
