@@ -9,6 +9,7 @@ mod emit_c;
 mod printed;
 mod rumur;
 mod sabotage;
+mod tidy;
 mod widths;
 
 use clap::{Parser, Subcommand};
@@ -38,6 +39,8 @@ enum Task {
     Rumur(rumur::Arguments),
     /// Build with one deliberate defect at a time; each must turn tests red.
     Sabotage(sabotage::Arguments),
+    /// Check that the tree keeps to its own rules.
+    Tidy(tidy::Arguments),
     /// Compare the inferred widths of records with what runs really use.
     Widths(widths::Arguments),
 }
@@ -51,6 +54,7 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         Task::Rumur(arguments) => rumur::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),
+        Task::Tidy(arguments) => tidy::run(&arguments),
         Task::Widths(arguments) => widths::run(&arguments),
     }
 }

@@ -233,16 +233,12 @@ fn tamper(
     }
     copy_tree(&finished[number].folder, search)?;
     let entries = tree(search)?;
-    let files: Vec<PathBuf> = entries
-        .iter()
-        .filter(|(_, entry)| matches!(entry, Entry::File(_)))
-        .map(|(path, _)| search.join(path))
-        .collect();
-    let folders: Vec<PathBuf> = entries
-        .iter()
-        .filter(|(_, entry)| **entry == Entry::Folder)
-        .map(|(path, _)| search.join(path))
-        .collect();
+    let (folders, files): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|(_, entry)| *entry == Entry::Folder);
+    let within = |entries: Vec<(PathBuf, Entry)>| -> Vec<PathBuf> {
+        entries.into_iter().map(|(path, _)| search.join(path)).collect()
+    };
+    let (folders, files) = (within(folders), within(files));
     let one = attack.random.pick(&files).clone();
     match tampering {
         Tampering::FolderIsLink => {
@@ -268,57 +264,56 @@ fn tamper(
             json["parts"] = serde_json::json!({ "bulk": victim, "index": victim });
             fs::write(card, serde_json::to_vec(&json)?)?;
         }
-        Tampering::Guests => {
-            let mut guests = Vec::new();
-            fs::create_dir(search.join("audit"))?;
-            for folder in folders.into_iter().chain([search.to_owned(), search.join("audit")]) {
-                for name in ["notes.txt", ".hidden", "run-99", "audit.txt"] {
-                    guests.push(folder.join(name));
-                    fs::write(folder.join(name), PRECIOUS)?;
-                }
-            }
-            return Ok(guests);
-        }
-        Tampering::Flip => {
-            let mut bytes = fs::read(&one)?;
-            if !bytes.is_empty() {
-                let at = attack.random.below(bytes.len());
-                bytes[at] ^= 1 << attack.random.below(8);
-            }
-            fs::write(one, bytes)?;
-        }
-        Tampering::Cut => {
-            let length = fs::metadata(&one)?.len();
-            let kept = attack.random.below(length as usize + 1) as u64;
-            fs::OpenOptions::new().write(true).open(one)?.set_len(kept)?;
-        }
-        Tampering::Longer => {
-            let length = fs::metadata(&one)?.len();
-            fs::OpenOptions::new()
-                .write(true)
-                .open(one)?
-                .set_len(length + 1 + attack.random.below(9_000) as u64)?;
-        }
-        Tampering::Swap => {
-            let other = attack.random.pick(&files).clone();
-            let (first, second) = (fs::read(&one)?, fs::read(&other)?);
-            fs::write(one, second)?;
-            fs::write(other, first)?;
-        }
-        Tampering::Gone => fs::remove_file(one)?,
-        Tampering::Foreign => {
-            let others: Vec<_> = tree(&finished[1 - number].folder)?.into_iter().collect();
-            let same = others.iter().find_map(|(path, entry)| match entry {
-                Entry::File(bytes) if one.ends_with(path) => Some(bytes),
-                _ => None,
-            });
-            if let Some(bytes) = same {
-                fs::write(one, bytes)?;
-            }
-        }
-        Tampering::Unrelated => {}
+        Tampering::Guests => return guests(folders, search),
+        Tampering::Foreign => replace(&one, &finished[1 - number].folder)?,
+        mutation => mutate(attack, mutation, &one, &files)?,
     }
     Ok(Vec::new())
+}
+
+/// Somebody's own files in a search folder.
+fn guests(folders: Vec<PathBuf>, search: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut guests = Vec::new();
+    fs::create_dir(search.join("audit"))?;
+    for folder in folders.into_iter().chain([search.to_owned(), search.join("audit")]) {
+        for name in ["notes.txt", ".hidden", "run-99", "audit.txt"] {
+            guests.push(folder.join(name));
+            fs::write(folder.join(name), PRECIOUS)?;
+        }
+    }
+    Ok(guests)
+}
+
+/// Changes one file.
+fn mutate(attack: &mut Attack, mutation: Tampering, one: &Path, files: &[PathBuf]) -> anyhow::Result<()> {
+    let mut bytes = fs::read(one)?;
+    match mutation {
+        Tampering::Flip if bytes.is_empty() => {}
+        Tampering::Flip => {
+            let at = attack.random.below(bytes.len());
+            bytes[at] ^= 1 << attack.random.below(8);
+        }
+        Tampering::Cut => bytes.truncate(attack.random.below(bytes.len() + 1)),
+        Tampering::Longer => bytes.resize(bytes.len() + 1 + attack.random.below(9_000), 0),
+        Tampering::Swap => {
+            let other = attack.random.pick(files);
+            let theirs = fs::read(other)?;
+            fs::write(other, &bytes)?;
+            bytes = theirs;
+        }
+        _ => return Ok(fs::remove_file(one)?),
+    }
+    Ok(fs::write(one, bytes)?)
+}
+
+/// Puts the file of the same name of another search in place of one.
+fn replace(one: &Path, other: &Path) -> anyhow::Result<()> {
+    for (path, entry) in tree(other)? {
+        if let (true, Entry::File(bytes)) = (one.ends_with(&path), entry) {
+            fs::write(one, bytes)?;
+        }
+    }
+    Ok(())
 }
 
 /// A folder of somebody's, with names that a search would use.
