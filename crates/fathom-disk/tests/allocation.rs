@@ -1,4 +1,6 @@
 //! Does the accountant tell the truth? Its peak against that of an allocator that counts.
+//!
+//! It counts for the whole process, so nothing else may run there: the tests have no harness, whose threads allocate whenever they come to run, and go one after the other.
 
 #![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
 #![allow(unsafe_code)] // A global allocator can only be implemented as unsafe; it hands everything to the system's.
@@ -6,7 +8,6 @@
 mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fathom_disk::budget::Budget;
@@ -20,8 +21,6 @@ struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
-/// The counters are of the whole process, so one measurement at a time.
-static ALONE: Mutex<()> = Mutex::new(());
 
 // SAFETY: every call is passed on unchanged to the system's allocator; counting touches no memory of the caller.
 unsafe impl GlobalAlloc for Counting {
@@ -46,6 +45,20 @@ const TAG: Tag = *b"a tag of 16 byte";
 /// Names, lists of runs, requests of one batch, counters, the crew that works aside: what is not worth a charge.
 const CONSTANT: usize = 32 << 10;
 
+fn main() {
+    support::without_harness(&[
+        (
+            "sorting_merging_and_looking_up_take_what_they_say",
+            sorting_merging_and_looking_up_take_what_they_say,
+        ),
+        (
+            "writing_with_every_configuration_takes_what_it_says",
+            writing_with_every_configuration_takes_what_it_says,
+        ),
+        ("tiers_take_what_they_say", tiers_take_what_they_say),
+    ]);
+}
+
 /// Runs `work` and returns the allocator's and the accountant's peaks beyond what was held before.
 fn peaks(budget: &Budget, work: impl FnOnce()) -> (usize, usize) {
     let before = HELD.load(Ordering::Relaxed);
@@ -60,9 +73,7 @@ fn check(about: &str, real: usize, charged: usize) {
     assert!(charged <= real + real / 20 + CONSTANT, "{about}: {charged} charged, {real} allocated");
 }
 
-#[test]
 fn sorting_merging_and_looking_up_take_what_they_say() {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     for (bits, bytes) in [(60, 256 << 10), (60, 2 << 20), (120, 1 << 20)] {
         let directory = tempfile::tempdir().unwrap();
         let volume = Volume::new(FileStorage::auto(directory.path()).unwrap());
@@ -84,9 +95,7 @@ fn sorting_merging_and_looking_up_take_what_they_say() {
     }
 }
 
-#[test]
 fn writing_with_every_configuration_takes_what_it_says() {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let directory = tempfile::tempdir().unwrap();
     let volume = Volume::new(FileStorage::auto(directory.path()).unwrap());
     let width = KeyWidth::new(50).unwrap();
@@ -113,9 +122,7 @@ fn writing_with_every_configuration_takes_what_it_says() {
     }
 }
 
-#[test]
 fn tiers_take_what_they_say() {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let directory = tempfile::tempdir().unwrap();
     let volume = Volume::new(FileStorage::auto(directory.path()).unwrap());
     let width = KeyWidth::new(40).unwrap();

@@ -1,7 +1,9 @@
-//! Does the accountant tell the truth about tables, windows, filters and perfect hashes?
+//! Does the accountant tell the truth about tables, windows, filters and perfect hashes? Without a harness, as in `allocation.rs`.
 
 #![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
 #![allow(unsafe_code)] // A global allocator can only be implemented as unsafe; it hands everything to the system's.
+
+mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,6 +42,10 @@ static ALLOCATOR: Counting = Counting;
 /// Lists of regions and segments, batches, names: what is not worth a charge.
 const CONSTANT: usize = 24 << 10;
 
+fn main() {
+    support::without_harness(&[("structures_take_what_they_say", structures_take_what_they_say)]);
+}
+
 /// Runs `work` and returns the allocator's and the accountant's peaks beyond what was held before.
 fn peaks(budget: &Budget, work: impl FnOnce()) -> (usize, usize) {
     let before = HELD.load(Ordering::Relaxed);
@@ -54,8 +60,6 @@ fn check(about: &str, real: usize, charged: usize) {
     assert!(charged <= real + real / 20 + CONSTANT, "{about}: {charged} charged, {real} allocated");
 }
 
-/// One test, since the counters are of the whole process.
-#[test]
 fn structures_take_what_they_say() {
     for bits in [30, 60, 100, 300] {
         let words = usize::div_ceil(bits, 64);

@@ -95,3 +95,29 @@ pub fn random_set(dice: &mut Dice, width: u32, count: usize) -> Model {
 pub fn flat(set: &Model) -> Vec<u64> {
     set.iter().flatten().copied().collect()
 }
+
+/// Runs tests one after the other on the only thread there is; takes the words of the usual harness that choose among them.
+pub fn without_harness(tests: &[(&str, fn())]) {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let given = |option: &str| words.iter().any(|word| word == option);
+    let filters: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+    let chosen = |name: &str| {
+        let matches =
+            |filter: &&String| if given("--exact") { name == **filter } else { name.contains(&***filter) };
+        !given("--ignored") && (filters.is_empty() || filters.iter().any(matches))
+    };
+    let mut failed = false;
+    for (name, test) in tests.iter().filter(|(name, _)| chosen(name)) {
+        if given("--list") {
+            println!("{name}: test");
+            continue;
+        }
+        let passed = std::panic::catch_unwind(test).is_ok();
+        failed |= !passed;
+        println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+    }
+    println!("\ntest result: {}", if failed { "FAILED" } else { "ok" });
+    if failed {
+        std::process::exit(101);
+    }
+}
