@@ -13,6 +13,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread;
 
 use rustix::fs::OFlags;
 
@@ -272,20 +273,24 @@ impl OpenFile {
 
 fn read_crew(files: &[Arc<OpenFile>], extents: &mut [Extent<'_>]) -> io::Result<()> {
     let share = extents.len().div_ceil(CREW_THREADS).max(1);
-    std::thread::scope(|scope| {
-        let crew: Vec<_> = files
-            .chunks(share)
-            .zip(extents.chunks_mut(share))
-            .map(|(files, extents)| {
-                scope.spawn(move || {
-                    files.iter().zip(extents).try_for_each(|(file, extent)| {
-                        extent.filled = 0;
-                        file.read_rest(extent)
-                    })
-                })
-            })
-            .collect();
-        crew.into_iter().try_for_each(|thread| thread.join().expect("a reading thread does not panic"))
+    let shares = Mutex::new(files.chunks(share).zip(extents.chunks_mut(share)));
+    let next = || shares.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((files, extents)) = next() {
+            files.iter().zip(extents).try_for_each(|(file, extent)| {
+                extent.filled = 0;
+                file.read_rest(extent)
+            })?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        // Threads that cannot be started leave their shares to the others.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let crew: Vec<_> = (1..CREW_THREADS.min(files.len())).filter_map(start).collect();
+        let own = work();
+        let all = crew.into_iter().map(|thread| thread.join().expect("a reading thread does not panic"));
+        all.fold(own, io::Result::and)
     })
 }
 

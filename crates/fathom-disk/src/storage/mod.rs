@@ -152,9 +152,10 @@ struct Shared {
 }
 
 impl StorageError {
-    /// True if the device is full.
+    /// True if the device is full, or takes no more of this file.
     pub fn is_full(&self) -> bool {
-        matches!(self.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        matches!(self.source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
     }
 
     /// A read that gave fewer bytes than the format says there are.

@@ -96,7 +96,8 @@ pub(super) fn in_turns<'a>(
     let own = all.next();
     std::thread::scope(|scope| {
         for expander in all {
-            scope.spawn(|| share(expander));
+            // A thread that cannot be started leaves its turns to the others.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || share(expander));
         }
         own.into_iter().for_each(share);
     });

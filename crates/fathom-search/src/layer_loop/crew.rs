@@ -62,11 +62,17 @@ impl<'a, P: LayerPolicy> Crew<'a, P> {
     }
 
     /// Does `lead` on this thread, with the others at hand until it returns.
-    pub(super) fn with_members<T>(&self, lead: impl FnOnce() -> T) -> T {
+    pub(super) fn with_members<T>(
+        &self,
+        lead: impl FnOnce() -> Result<T, SearchError>,
+    ) -> Result<T, SearchError> {
+        let asked = self.seats.len();
         std::thread::scope(|scope| {
             let _dismissal = Dismissal(self);
-            for number in 1..self.seats.len() {
-                scope.spawn(move || self.follow(number));
+            for number in 1..asked {
+                std::thread::Builder::new()
+                    .spawn_scoped(scope, move || self.follow(number))
+                    .map_err(|error| SearchError::Threads { asked, error })?;
             }
             lead()
         })
