@@ -133,6 +133,27 @@ pub fn terminal(automaton: &Automaton) -> Vec<bool> {
     terminal
 }
 
+/// Whether the automaton has a run, accepting or not, on every word: then a product with it has every state of the system. False if that is not known.
+///
+/// It has one if the initial state is among states that every letter leads on from, to one of them: those that are left when all others are taken away.
+pub fn reads_every_word(automaton: &Automaton) -> bool {
+    let mut labels = Labels::new(1 << 20);
+    let graph = Graph::from_automaton(automaton, &mut labels);
+    let mut left = vec![true; graph.arcs.len()];
+    loop {
+        let mut goes_on = |state: usize| {
+            let inside = graph.arcs[state].iter().filter(|arc| left[arc.target]);
+            inside.fold(label::NONE, |seen, arc| labels.or(seen, arc.label)) == label::ALL
+        };
+        let kept: Vec<bool> = (0..left.len()).map(|state| left[state] && goes_on(state)).collect();
+        if kept == left {
+            break;
+        }
+        left = kept;
+    }
+    !labels.exhausted() && left.get(automaton.initial.index()) == Some(&true)
+}
+
 fn strength(graph: &Graph, components: &Components, component: usize, labels: &mut Labels) -> Strength {
     if !graph.is_accepting(components, component) {
         return Strength::Rejecting;
@@ -166,5 +187,37 @@ fn has_cycle_without(graph: &Graph, components: &Components, component: usize, m
             return !left.is_empty();
         }
         left = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::atom::AtomTable;
+    use crate::limits::Limits;
+    use crate::parser::parse;
+    use crate::translate::translate;
+
+    #[test]
+    fn an_automaton_that_can_always_wait_reads_every_word() {
+        let expected = [
+            ("F (p && G !q)", true),
+            ("F G p", true),
+            ("G F p", true),
+            ("F p", true),
+            ("true", true),
+            ("G p", false),
+            ("G F p && G q", false),
+            ("p && F q", false),
+            ("p U q", false),
+            ("false", false),
+        ];
+        for (text, reads) in expected {
+            let mut atoms = AtomTable::new();
+            let formula = parse(text, &mut atoms).expect("a formula");
+            let made = translate(&formula, Limits::default()).expect("it is small");
+            assert_eq!(reads_every_word(&made.buchi), reads, "{text}");
+            assert_eq!(reads_every_word(&made.generalised), reads, "{text}");
+        }
     }
 }
