@@ -23,7 +23,8 @@ use crate::home::Home;
 use crate::layer_engine::{Kept, LayerEngine, Searched};
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
-use crate::run::{Counts, DiskUsage, Exploration, RunError, Usage, limit_of};
+use crate::report::Exit;
+use crate::run::{Counts, DiskUsage, Exploration, Limit, RunError, Usage, limit_of};
 use crate::settings::Resources;
 use crate::trace::{Trace, Trouble};
 
@@ -86,12 +87,38 @@ impl Verdict {
     }
 }
 
+impl Answer {
+    /// Whether it is about faults that nobody has asked about and that were not looked for everywhere: a limit says why, or an automaton has pruned the search.
+    pub fn is_open(&self) -> bool {
+        self.property.kind == PropertyKind::Fault && self.verdict == Verdict::Unknown
+    }
+}
+
 impl Checked {
-    /// The worst of all verdicts.
+    /// What a search found out. One that ends at the first violation has ended there if there is one, whatever else was used up by then: so verdict, limit and exit agree.
+    pub(crate) fn new(answers: Vec<Answer>, mut exploration: Exploration, stop: Stop) -> Checked {
+        let found = answers.iter().any(|answer| answer.verdict >= Verdict::Fault);
+        if found && stop == Stop::First {
+            exploration.limit = exploration.limit.map(|_| Limit::Violation);
+        }
+        Checked { answers, exploration }
+    }
+
+    /// The worst of all verdicts on what was asked.
     pub fn verdict(&self) -> Verdict {
         let early = self.exploration.limit.is_some();
         let floor = if early { Verdict::Unknown } else { Verdict::Holds };
-        self.answers.iter().map(|answer| answer.verdict).fold(floor, Verdict::max)
+        let asked = self.answers.iter().filter(|answer| !answer.is_open());
+        asked.map(|answer| answer.verdict).fold(floor, Verdict::max)
+    }
+
+    /// How the command ends.
+    pub fn exit(&self) -> Exit {
+        match self.verdict() {
+            Verdict::Holds => Exit::Success,
+            Verdict::Violated | Verdict::Fault => Exit::Violated,
+            Verdict::Unknown => Exit::GaveUp,
+        }
     }
 
     /// A property that was not looked at since an earlier search has ended the check.
@@ -106,22 +133,29 @@ impl Checked {
         Checked { answers: vec![answer], exploration: earlier.exploration.clone() }
     }
 
-    /// What came of two searches, one after the other. The figures are those of the later; questions about faults become one.
+    /// What came of two searches, one after the other. The figures are those of the later; questions about faults become one, and a search that looked everywhere answers it.
     #[must_use]
-    pub fn and(mut self, later: Checked) -> Checked {
+    pub fn and(self, later: Checked, stop: Stop) -> Checked {
         let is_fault = |answer: &Answer| answer.property.kind == PropertyKind::Fault;
-        let (faults, others): (Vec<Answer>, Vec<Answer>) =
+        let (faults, mut answers): (Vec<Answer>, Vec<Answer>) =
             self.answers.into_iter().chain(later.answers).partition(is_fault);
-        self.answers = others;
-        self.answers.extend(
+        let weight = |answer: &Answer| match answer.verdict {
+            Verdict::Unknown => 0,
+            Verdict::Holds => 1,
+            Verdict::Fault | Verdict::Violated => 2,
+        };
+        answers.extend(
             faults.into_iter().reduce(
                 |first, second| {
-                    if second.verdict > first.verdict { second } else { first }
+                    if weight(&second) > weight(&first) { second } else { first }
                 },
             ),
         );
-        let limit = self.exploration.limit.or(later.exploration.limit);
-        Checked { answers: self.answers, exploration: Exploration { limit, ..later.exploration } }
+        // A search that a violation ended is not why another has no answer.
+        let limits = [self.exploration.limit, later.exploration.limit];
+        let others = limits.into_iter().flatten().find(|limit| *limit != Limit::Violation);
+        let limit = others.or(limits[0]).or(limits[1]);
+        Checked::new(answers, Exploration { limit, ..later.exploration }, stop)
     }
 }
 
@@ -196,7 +230,7 @@ pub fn check(
         passes: None,
         early: None,
     };
-    Ok(Checked { answers, exploration })
+    Ok(Checked::new(answers, exploration, stop))
 }
 
 /// No run stands behind what a search found.
@@ -372,5 +406,95 @@ fn claim(
             let stated = plan.labels[label].span != fathom_model::span::Span::default();
             (Claim::LabelFault, Some(Trouble::Label { label, stated }))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assemble::{Language, ModelOptions};
+    use crate::run::explore;
+    use fathom_lang::source::SourceText;
+
+    const LIMITS: [Option<Limit>; 9] = [
+        None,
+        Some(Limit::Depth),
+        Some(Limit::Time),
+        Some(Limit::Interrupt),
+        Some(Limit::Ram),
+        Some(Limit::Disk),
+        Some(Limit::DiskFull),
+        Some(Limit::Violation),
+        Some(Limit::Lossy),
+    ];
+
+    fn answer(kind: PropertyKind, verdict: Verdict) -> Answer {
+        let property = Property { name: "it".into(), kind, span: None, antecedent: None };
+        Answer { property, verdict, trace: None, vacuous: false, search: None }
+    }
+
+    /// Some exploration that is over.
+    fn exploration() -> Exploration {
+        let source = SourceText::new("one.dve", "process P { state s; init s; }\nsystem async;\n");
+        let model = Model::compile(source, Language::Dve, &ModelOptions::default()).unwrap();
+        let resources = Resources { threads: 1, jit: false, ..Resources::of_this_machine() };
+        explore(&model, None, LayerEngine::Ram, &resources, &Watcher::silent(None), None).unwrap()
+    }
+
+    /// A search with this limit that found this, as searches do: what was not violated is unknown unless it is complete.
+    fn searched(exploration: &Exploration, found: bool, limit: Option<Limit>, stop: Stop) -> Checked {
+        let verdict = match (found, limit) {
+            (true, _) => Verdict::Violated,
+            (false, None) => Verdict::Holds,
+            (false, Some(_)) => Verdict::Unknown,
+        };
+        // About faults nobody knows.
+        let answers = vec![answer(PropertyKind::Ltl, verdict), answer(PropertyKind::Fault, Verdict::Unknown)];
+        Checked::new(answers, Exploration { limit, ..exploration.clone() }, stop)
+    }
+
+    fn assert_agreed(checked: &Checked, stop: Stop, context: &str) {
+        let limit = checked.exploration.limit;
+        let agreed = match checked.exit() {
+            Exit::Success => limit.is_none() && checked.verdict() == Verdict::Holds,
+            Exit::Violated => stop == Stop::Never || matches!(limit, None | Some(Limit::Violation)),
+            Exit::GaveUp => limit.is_some() && checked.verdict() == Verdict::Unknown,
+            Exit::Error => false,
+        };
+        assert!(agreed, "{context}: {:?} with {limit:?}", checked.exit());
+    }
+
+    #[test]
+    fn verdict_limit_and_exit_agree_whatever_comes_together() {
+        let some = exploration();
+        for stop in [Stop::First, Stop::Never] {
+            for (first, second) in LIMITS.iter().flat_map(|it| LIMITS.iter().map(move |other| (*it, *other)))
+            {
+                for found in [[false, false], [false, true], [true, false], [true, true]] {
+                    // A search ends at a violation only if there is one.
+                    let limits = [first, second];
+                    if (0..2).any(|it| limits[it] == Some(Limit::Violation) && !found[it]) {
+                        continue;
+                    }
+                    let [one, other] = [0, 1].map(|it| searched(&some, found[it], limits[it], stop));
+                    assert_agreed(&one, stop, "one search");
+                    let both = one.and(other, stop);
+                    assert_agreed(&both, stop, &format!("{found:?} {limits:?} {stop:?}"));
+                    assert_eq!(both.exit() == Exit::Violated, found != [false, false]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_that_looked_everywhere_answers_for_one_that_did_not() {
+        let some = exploration();
+        let fault =
+            |verdict| Checked::new(vec![answer(PropertyKind::Fault, verdict)], some.clone(), Stop::First);
+        let merged = |first, second| fault(first).and(fault(second), Stop::First).answers[0].verdict;
+        use Verdict::{Fault, Holds, Unknown};
+        assert_eq!((merged(Holds, Unknown), merged(Unknown, Holds)), (Holds, Holds));
+        assert_eq!((merged(Holds, Fault), merged(Fault, Unknown)), (Fault, Fault));
+        assert_eq!(merged(Unknown, Unknown), Unknown);
     }
 }

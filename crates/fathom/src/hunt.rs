@@ -88,7 +88,7 @@ pub fn check_bitstate(
         passes: None,
         early: None,
     };
-    Ok(Checked { answers, exploration })
+    Ok(Checked::new(answers, exploration, stop))
 }
 
 /// Walks through a model at random, `walks` times, on all threads, until a question of the plan is answered with a violation. The walk that is told
@@ -117,7 +117,8 @@ pub fn random_walks(
     };
     std::thread::scope(|scope| {
         for _ in 1..resources.threads {
-            scope.spawn(|| hunt.work(watcher));
+            // Those that cannot be started leave their walks to the others.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || hunt.work(watcher));
         }
         hunt.work(watcher);
     });
@@ -152,7 +153,7 @@ pub fn random_walks(
         passes: None,
         early: None,
     };
-    Ok(Checked { answers, exploration })
+    Ok(Checked::new(answers, exploration, Stop::First))
 }
 
 /// What all threads of a hunt share.

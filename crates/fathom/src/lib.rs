@@ -27,13 +27,16 @@
 //! | [`coverage`] | what does the model say that never happens? |
 //! | [`observer`] | who watches a search from outside? |
 //! | [`progress`] | how is a user told how far a run is? |
-//! | [`interrupt`] | has the user asked the run to stop? |
+//! | [`interrupt`] | has somebody asked the run to stop? |
+//! | [`session`] | who ends a command that does not end by itself? |
+//! | [`assumption`] | what does a verdict take for granted? |
 //! | [`machine`] | how much memory is there, and how much was taken? |
 //! | [`export`] | how is a state space written for other programs? |
 //! | [`report`] | how is the result of a run told? |
 
 pub mod arguments;
 pub mod assemble;
+pub mod assumption;
 pub mod behaviour_audit;
 pub mod check;
 pub mod command;
@@ -57,6 +60,7 @@ pub mod report;
 pub mod run;
 pub mod scratch;
 mod semi_external;
+pub mod session;
 pub mod settings;
 pub mod simulate;
 pub mod trace;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use fathom_ltl::evaluate;
 use fathom_ltl::print;
 use fathom_ltl::product::Product;
+use fathom_ltl::strength::reads_every_word;
 use fathom_ltl::word::Lasso as Word;
 use fathom_model::system::TransitionSystem;
 use fathom_search::lasso::{self, Lasso, Seen};
@@ -17,7 +18,7 @@ use fathom_search::trace::Path;
 use fathom_search::unfold::unfold_lasso;
 
 use crate::assemble::{self, Model, System};
-use crate::check::{Answer, Checked, Verdict, no_run};
+use crate::check::{Answer, Checked, Stop, Verdict, no_run};
 use crate::figures::StructureFigures;
 use crate::home::Home;
 use crate::identity::{Behaviour, Identity};
@@ -148,13 +149,16 @@ pub fn check(
         (None, true) => Verdict::Holds,
         (None, false) => Verdict::Unknown,
     };
-    let search = Some(Box::new(exploration.clone()));
     let mut answers =
-        vec![Answer { property: property.property.clone(), verdict, trace, vacuous: false, search }];
+        vec![Answer { property: property.property.clone(), verdict, trace, vacuous: false, search: None }];
     if settings.faults == Faults::Stop {
-        answers.push(fault_answer(model, property, &outcome, exact, &product)?);
+        // Where the automaton drops no run, the product has every state of the model.
+        let everywhere = exact && reads_every_word(automaton);
+        answers.push(fault_answer(model, property, &outcome, everywhere, &product)?);
     }
-    Ok(Checked { answers, exploration })
+    let mut checked = Checked::new(answers, exploration, Stop::First);
+    checked.answers[0].search = Some(Box::new(checked.exploration.clone()));
+    Ok(checked)
 }
 
 /// A lasso in words, if a fresh interpreter runs it, the formula does not hold of it, and it is fair.
@@ -207,12 +211,12 @@ fn is_fair(seen: &Seen, cycle_start: usize, process: u32) -> bool {
         .any(|state| seen.movers[state].contains(process) || !seen.enabled[state].contains(process))
 }
 
-/// What came of the question whether the model faults.
+/// What came of the question whether the model faults. That it does not is known only if it was looked at everywhere.
 fn fault_answer(
     model: &Model,
     property: &LivenessProperty,
     outcome: &Searched,
-    exact: bool,
+    everywhere: bool,
     product: &Product<System>,
 ) -> Result<Answer, RunError> {
     let plan = Plan::of_faults(property.labels.clone());
@@ -226,7 +230,7 @@ fn fault_answer(
             Some(crate::check::proven(model, &plan, 0, path.as_ref(), found.fault, false)?)
         }
     };
-    let verdict = match (&trace, exact) {
+    let verdict = match (&trace, everywhere) {
         (Some(_), _) => Verdict::Fault,
         (None, true) => Verdict::Holds,
         (None, false) => Verdict::Unknown,

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 /// Bytes that stay outside the data budget beyond what is resident when a run begins: stacks, the allocator's own, output.
 const SLACK_BYTES: u64 = 4 << 20;
 
-/// Half of what the machine or the cgroup of this process allows, whichever is less; 1 GiB where neither says.
+/// Half of what there is for this process; 1 GiB where nobody says how much that is.
 pub fn default_ram() -> u64 {
-    let limits = [machine_memory(), cgroup_memory()];
-    limits.into_iter().flatten().min().map_or(1 << 30, |bytes| bytes / 2)
+    memory().map_or(1 << 30, |bytes| bytes / 2)
+}
+
+/// What the machine, the cgroup of this process or its limit on address space allow, whichever is least; none where nobody says.
+pub fn memory() -> Option<u64> {
+    [machine_memory(), cgroup_memory(), address_space()].into_iter().flatten().min()
 }
 
 /// The least `--ram` with which a run can begin now: what is resident already, and some slack.
@@ -27,6 +31,14 @@ pub fn resident() -> Option<u64> {
     status_bytes("VmRSS:")
 }
 
+/// Bytes that went to devices and came from them so far; none where the system does not tell.
+pub fn device_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/io").ok()?;
+    let field =
+        |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok();
+    Some(field("read_bytes:")? + field("write_bytes:")?)
+}
+
 /// How many threads can run at once.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -34,6 +46,11 @@ pub fn processors() -> usize {
 
 fn status_bytes(field: &str) -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/self/status").ok()?, field)
+}
+
+/// The limit that `ulimit -v` sets.
+fn address_space() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::As).current
 }
 
 fn machine_memory() -> Option<u64> {

@@ -2,16 +2,21 @@
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Instant;
 
+use anyhow::Context;
 use clap::Parser;
 use fathom::arguments::raw::{Arguments, Command};
 use fathom::assemble::ModelError;
-use fathom::command;
+use fathom::command::{self, say, say_coloured};
+use fathom::interrupt;
 use fathom::liveness_property::LivenessError;
 use fathom::report::Exit;
+use fathom::session::Session;
 
 fn main() -> ExitCode {
-    let exit = match dispatch(Arguments::parse()) {
+    let began = Instant::now();
+    let exit = match dispatch(Arguments::parse(), began) {
         Ok(exit) => exit,
         Err(error) => {
             tell(&error);
@@ -22,13 +27,24 @@ fn main() -> ExitCode {
 }
 
 /// Arguments, settings, command.
-fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
+fn dispatch(arguments: Arguments, began: Instant) -> anyhow::Result<Exit> {
+    interrupt::file_size_limit_is_an_error().context("cannot watch for signals")?;
+    let session = |limit| Session::new(began, limit);
     match arguments.command {
-        Command::Check(arguments) => command::check::run(&arguments.validate()?),
-        Command::Explore(arguments) => command::explore::run(&arguments.validate()?),
+        Command::Check(arguments) => {
+            let settings = arguments.validate()?;
+            command::check::run(&settings, &session(settings.resources.time_limit))
+        }
+        Command::Explore(arguments) => {
+            let settings = arguments.validate()?;
+            command::explore::run(&settings, &session(settings.resources.time_limit))
+        }
         Command::Translate(arguments) => command::translate::run(&arguments),
-        Command::Simulate(arguments) => command::simulate::run(&arguments.validate()?),
-        Command::Audit(arguments) => command::audit::run(&arguments.validate()),
+        Command::Simulate(arguments) => {
+            let settings = arguments.validate()?;
+            command::simulate::run(&settings, &session(settings.resources.time_limit))
+        }
+        Command::Audit(arguments) => command::audit::run(&arguments.validate()?, &session(None)),
         Command::Engines => command::engines::run(),
         Command::Completions { shell } => command::help::completions(shell),
         Command::Man { folder } => command::help::man(folder.as_deref()),
@@ -38,14 +54,14 @@ fn dispatch(arguments: Arguments) -> anyhow::Result<Exit> {
 /// Says what happened. Diagnostics have their own form.
 fn tell(error: &anyhow::Error) {
     let model = match error.downcast_ref() {
-        Some(LivenessError::Formula(rendered)) => return eprintln!("{rendered}"),
+        Some(LivenessError::Formula(rendered)) => return say(&format!("{rendered}\n")),
         Some(LivenessError::Atom(error)) => Some(error),
         _ => error.downcast_ref(),
     };
     match model {
         Some(ModelError::Source { text, diagnostics }) => {
-            eprint!("{}", diagnostics.render(text, std::io::stderr().is_terminal()));
+            say_coloured(&diagnostics.render(text, std::io::stderr().is_terminal()));
         }
-        _ => eprintln!("error: {error:#}"),
+        _ => say(&format!("error: {error:#}")),
     }
 }

@@ -31,6 +31,11 @@ impl Watcher {
     /// Watches a search that begins now.
     pub fn new(interrupt: Interrupt, time_limit: Option<Duration>, meter: Meter) -> Watcher {
         let deadline = time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        Watcher::until(interrupt, deadline, meter)
+    }
+
+    /// Watches a search that ends then, at the latest.
+    pub fn until(interrupt: Interrupt, deadline: Option<Instant>, meter: Meter) -> Watcher {
         Watcher { interrupt, deadline, reason: AtomicU8::new(0), meter, records: None }
     }
 
@@ -48,16 +53,22 @@ impl Watcher {
 
     /// Whether the search must stop now.
     pub fn must_stop(&self) -> bool {
-        let reason = if self.interrupt.raised() {
-            INTERRUPT
-        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            TIME
-        } else {
-            return false;
-        };
+        if !self.interrupt.raised() {
+            if self.deadline.is_none_or(|deadline| Instant::now() < deadline) {
+                return false;
+            }
+            self.interrupt.time_is_up();
+        }
+        self.interrupt.hear();
+        let reason = if self.interrupt.is_late() { TIME } else { INTERRUPT };
         // The first reason stays.
         let _ = self.reason.compare_exchange(0, reason, Ordering::Relaxed, Ordering::Relaxed);
         true
+    }
+
+    /// The request to stop that it passes on.
+    pub fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
     }
 
     /// Whether the search was asked to stop.
@@ -80,6 +91,7 @@ impl Watcher {
 
     /// The search is over: the last progress is told, the live line is taken away, records are on disk.
     pub fn finish(&self) -> std::io::Result<()> {
+        self.interrupt.search_is_over();
         self.meter.finish();
         match &self.records {
             Some(file) => file.lock().expect("no thread panics while it writes").finish(),

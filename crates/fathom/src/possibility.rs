@@ -18,7 +18,7 @@ use fathom_search::possible;
 use fathom_search::trace::path_to;
 
 use crate::assemble::{self, Model};
-use crate::check::{Answer, Checked, Verdict, judged, real_path};
+use crate::check::{Answer, Checked, Stop, Verdict, judged, real_path};
 use crate::home::PARENT;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
@@ -118,7 +118,8 @@ pub fn check(
     };
     let search = Some(Box::new(exploration.clone()));
     let property = possibility.property.clone();
-    Ok(Checked { answers: vec![Answer { property, verdict, trace, vacuous: false, search }], exploration })
+    let answers = vec![Answer { property, verdict, trace, vacuous: false, search }];
+    Ok(Checked::new(answers, exploration, Stop::First))
 }
 
 /// Looks for the goal in what can really be reached from a state; finding it is an error of fathom.

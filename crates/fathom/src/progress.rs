@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use fathom_search::layer_loop::Progress;
 use serde::Serialize;
 
+use crate::report::escape;
 use crate::report::text::{bytes, count, seconds};
 use crate::settings::ProgressMode;
 
@@ -163,6 +164,7 @@ impl Meter {
 
     /// Tells something else.
     pub fn say(&self, text: &str) {
+        let text = &*escape::text(text);
         let mut state = self.lock();
         match self.style {
             Style::Live if std::mem::take(&mut state.live) => {
@@ -238,7 +240,7 @@ impl State {
     /// States expanded so far; of layers: before this one and in it.
     fn expanded(&self, search: Search) -> u64 {
         match search {
-            Search::Layers => (self.last.states - self.last.frontier) + self.last.expanded,
+            Search::Layers => self.last.states.saturating_sub(self.last.frontier) + self.last.expanded,
             Search::Depth | Search::Walks => self.last.expanded,
         }
     }

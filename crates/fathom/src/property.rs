@@ -30,6 +30,8 @@ pub struct Questions {
     pub constraint: Option<String>,
     /// Whether a fault is a finding, or only counted.
     pub faults: Faults,
+    /// Whether faults were asked about in so many words: then they are looked for in all states, whatever else is asked.
+    pub faults_asked: bool,
     /// What is asked about infinite runs.
     pub liveness: LivenessQuestions,
 }

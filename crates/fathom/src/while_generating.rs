@@ -54,7 +54,9 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
     let charge = task.budget.charge("hunt", bytes).map_err(SearchError::from)?;
     let (hunted, over) = (OnceLock::new(), AtomicBool::new(false));
     let generated = std::thread::scope(|scope| {
-        scope.spawn(|| hunt(product, task, bytes, &over, &hunted));
+        // Without the thread there is no hunt.
+        let hunting = || hunt(product, task, bytes, &over, &hunted);
+        let _ = std::thread::Builder::new().spawn_scoped(scope, hunting);
         let ends = Ends { inner: task.observer, signs: signs.as_ref(), hunted: &hunted };
         let system: &dyn TransitionSystem = match &signs {
             Some(signs) => signs,

@@ -132,9 +132,9 @@ pub struct QuestionArguments {
     /// Only states where E holds count; steps to others are left out
     #[arg(long, value_name = "E", help_heading = "Properties")]
     pub constraint: Option<String>,
-    /// What a fault of the model is: a finding that ends the check, or a number in the report
-    #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Properties")]
-    pub faults: FaultsArgument,
+    /// What a fault of the model is: a finding that ends the check, or a number in the report [default: stop; said with --ltl, it looks for faults in all states]
+    #[arg(long, value_name = "HOW", value_enum, help_heading = "Properties")]
+    pub faults: Option<FaultsArgument>,
 }
 
 /// What is asked about infinite runs.
@@ -175,10 +175,9 @@ pub enum DeadlockArgument {
 }
 
 /// What a fault is.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FaultsArgument {
     /// A finding.
-    #[default]
     Stop,
     /// A number.
     Report,

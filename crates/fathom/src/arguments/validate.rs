@@ -18,6 +18,7 @@ use crate::liveness_property::LivenessQuestions;
 use crate::liveness_search::LivenessEngine;
 use crate::machine;
 use crate::property::{DeadlockKind, Faults, Questions};
+use crate::report::text::bytes;
 use crate::settings::{
     AuditSettings, CheckEngine, CheckSettings, Destination, DiskSettings, Dump, ExploreSettings, GraphFormat,
     ModelSettings, OutputSettings, ProgressMode, Resources, SimulateSettings, TraceFile, TraceFormat, Walk,
@@ -31,7 +32,7 @@ pub struct UsageError(pub String);
 impl ExploreArguments {
     /// The settings that these arguments mean.
     pub fn validate(self) -> Result<ExploreSettings, UsageError> {
-        let mut resources = self.resources.clone().validate();
+        let mut resources = self.resources.clone().validate()?;
         if self.dump_records.is_some() {
             if self.resources.threads.is_some_and(|threads| threads > 1) {
                 return Err(UsageError(
@@ -144,7 +145,7 @@ impl CheckArguments {
             engine,
             generation,
             stack: self.dir_stack,
-            resources: self.resources.validate(),
+            resources: self.resources.validate()?,
             disk,
             output: self.output.validate(),
             trace: self.trace.map(trace_file).transpose()?,
@@ -154,14 +155,15 @@ impl CheckArguments {
 
 impl AuditArguments {
     /// The settings that these arguments mean.
-    pub fn validate(self) -> AuditSettings {
+    pub fn validate(self) -> Result<AuditSettings, UsageError> {
         let machine = Resources::of_this_machine();
-        AuditSettings {
+        refuse_more_than_there_is("--ram", self.ram)?;
+        Ok(AuditSettings {
             folder: self.folder,
             model: self.model,
             resources: Resources { ram: self.ram.unwrap_or(machine.ram), threads: 1, ..machine },
             output: self.output.validate(),
-        }
+        })
     }
 }
 
@@ -187,6 +189,13 @@ impl DiskArguments {
             return Err(UsageError(format!(
                 "{name} is about runs on disk, and only the engines auto, tier and semi-owcty have any: leave --engine out, or make it one of those"
             )));
+        }
+        for (name, folder) in [("--dir-bulk", &self.dir_bulk), ("--dir-index", &self.dir_index)] {
+            if folder.as_ref().is_some_and(|folder| folder.to_str().is_none()) {
+                return Err(UsageError(format!(
+                    "{name} is written down with the run as text, and this name is none: choose one in UTF-8"
+                )));
+            }
         }
         let default = DiskSettings::default();
         Ok(DiskSettings {
@@ -223,7 +232,7 @@ impl SimulateArguments {
             model: self.model.validate(),
             questions: self.questions.validate()?,
             walk,
-            resources: self.resources.validate(),
+            resources: self.resources.validate()?,
             output: self.output.validate(),
             trace: self.trace.map(trace_file).transpose()?,
         })
@@ -244,8 +253,8 @@ impl QuestionArguments {
             None => None,
         };
         let faults = match self.faults {
-            FaultsArgument::Stop => Faults::Stop,
-            FaultsArgument::Report => Faults::Report,
+            None | Some(FaultsArgument::Stop) => Faults::Stop,
+            Some(FaultsArgument::Report) => Faults::Report,
         };
         Ok(Questions {
             invariants: self.invariants,
@@ -255,6 +264,7 @@ impl QuestionArguments {
             valid_end: self.deadlock_except,
             constraint: self.constraint,
             faults,
+            faults_asked: self.faults == Some(FaultsArgument::Stop),
             liveness: LivenessQuestions::default(),
         })
     }
@@ -298,15 +308,38 @@ impl SymmetryArguments {
 }
 
 impl ResourceArguments {
-    fn validate(self) -> Resources {
-        Resources {
+    fn validate(self) -> Result<Resources, UsageError> {
+        refuse_more_than_there_is("--ram", self.ram)?;
+        refuse_more_than_there_is("--data-budget", self.data_budget)?;
+        if let (Some(data), Some(ram)) = (self.data_budget, self.ram)
+            && data > ram
+        {
+            return Err(UsageError(format!(
+                "--data-budget {} is a part of --ram, and that is {}: give less of the one or more of the other",
+                bytes(data),
+                bytes(ram)
+            )));
+        }
+        Ok(Resources {
             ram: self.ram.unwrap_or_else(machine::default_ram),
             data_budget: self.data_budget,
             threads: self.threads.unwrap_or_else(machine::processors),
             jit: !self.no_jit,
             time_limit: self.time_limit,
             max_depth: self.max_depth,
-        }
+        })
+    }
+}
+
+/// Memory that is not there would be missed in the middle of a run.
+fn refuse_more_than_there_is(option: &str, asked: Option<u64>) -> Result<(), UsageError> {
+    match (asked, machine::memory()) {
+        (Some(asked), Some(there)) if asked > there => Err(UsageError(format!(
+            "{option} {} is more than the {} that this machine has for the process: give less, or leave {option} out",
+            bytes(asked),
+            bytes(there)
+        ))),
+        _ => Ok(()),
     }
 }
 

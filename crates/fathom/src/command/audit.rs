@@ -11,33 +11,32 @@ use fathom_search::layer_loop::{Settings, Tuning};
 
 use super::{Output, plan, print_summary, read_model, watcher};
 use crate::assemble::{self, Model};
+use crate::assumption::{self, Choices};
 use crate::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
 use crate::check::CheckedSystem;
 use crate::home::Home;
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
 use crate::observer::Watcher;
-use crate::property::{Plan, Property};
+use crate::property::{Faults, Plan, Property};
 use crate::report::text::{bytes, plural};
 use crate::report::{Exit, json};
 use crate::semi_external;
+use crate::session::Session;
 use crate::settings::{AuditSettings, ModelSettings};
 
 /// Checks the certificate in a directory and reports.
-pub fn run(settings: &AuditSettings) -> anyhow::Result<Exit> {
+pub fn run(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> {
     let json_output = Output::open_all(settings.output.json.as_ref())?;
     let (volume, identity) = Home::look_at(&settings.folder)?;
     anyhow::ensure!(
         !identity.is_product(),
         "a run that explores a product proves nothing: check a formula, or a property process"
     );
-    let model_settings = ModelSettings {
-        path: settings.model.clone().unwrap_or_else(|| identity.model().to_owned()),
-        options: identity.model_options(),
-    };
+    let model_settings = model_settings(settings, &identity);
     let model = read_model(&model_settings, true)?;
     if let Some(behaviour) = identity.behaviour() {
-        return run_behaviour(settings, &model, &model_settings, &identity, behaviour, &volume, json_output);
+        return run_behaviour(settings, session, &model, &identity, behaviour, &volume, json_output);
     }
     let questions = identity.questions();
     let plan = questions.as_ref().map(|questions| plan(&model, questions)).transpose()?;
@@ -48,34 +47,53 @@ pub fn run(settings: &AuditSettings) -> anyhow::Result<Exit> {
     };
     let differences = identity.differences(&here);
     let verdict = if differences.is_empty() {
-        audited(&model, plan.as_ref(), &here, &volume, settings)?
+        audited(&model, plan.as_ref(), &here, &volume, settings, session)?
     } else {
         Err(format!("the certificate is of something else, it differs in {}", differences.join(", ")))
     };
+    let choices = Choices {
+        options: &model_settings.options,
+        questions: questions.as_ref(),
+        faults: questions.as_ref().map_or(Faults::Stop, |questions| questions.faults),
+        fair: &[],
+        max_depth: None,
+    };
+    let assumptions = choices.assumptions(&model, None);
     let taken = json_output.as_ref().is_some_and(Output::is_standard);
-    print_summary(&summary(settings, &model, plan.as_ref(), &verdict), settings.output.quiet, taken)?;
+    let mut text = summary(settings, &model, plan.as_ref(), &verdict);
+    text.push_str(&assumption::line(&assumptions));
+    print_summary(&text, settings.output.quiet, taken)?;
     if let Some(output) = json_output {
-        output.write(json::to_text(&report(settings, &model, &verdict)).as_bytes())?;
+        output.write(json::to_text(&report(settings, &model, &verdict, &assumptions)).as_bytes())?;
     }
     Ok(if verdict.is_ok() { Exit::Success } else { Exit::Violated })
+}
+
+/// The model that a run is about, where the user says or where the run found it.
+fn model_settings(settings: &AuditSettings, identity: &Identity) -> ModelSettings {
+    ModelSettings {
+        path: settings.model.clone().unwrap_or_else(|| identity.model().to_owned()),
+        options: identity.model_options(),
+    }
 }
 
 /// Checks the certificate of a run that answered a question about infinite runs.
 fn run_behaviour(
     settings: &AuditSettings,
+    session: &Session,
     model: &Model,
-    model_settings: &ModelSettings,
     identity: &Identity,
     behaviour: &Behaviour,
     states: &Volume,
     json_output: Option<Output>,
 ) -> anyhow::Result<Exit> {
+    let model_settings = model_settings(settings, identity);
     let property = LivenessQuestions::stated(model, &behaviour.statement)?
         .context("the model has no property process any more")?;
     let verdict = match behaviour_audit::product(model, &property, behaviour) {
         Err(refusal) => Err(refusal),
         Ok(product) => {
-            let here = Identity::of_behaviour(model, model_settings, behaviour.clone(), product.shape());
+            let here = Identity::of_behaviour(model, &model_settings, behaviour.clone(), product.shape());
             let differences = identity.differences(&here);
             if differences.is_empty() {
                 let audit = |scratch: &Volume, budget: &Budget, watcher: &Watcher| {
@@ -94,18 +112,27 @@ fn run_behaviour(
                     };
                     Ok(audit.run(&product, &here)?)
                 };
-                in_scratch(settings, audit)?
+                in_scratch(settings, session, audit)?
             } else {
                 Err(format!("the certificate is of something else, it differs in {}", differences.join(", ")))
             }
         }
     };
+    let choices = Choices {
+        options: &model_settings.options,
+        questions: None,
+        faults: if behaviour.stop_at_fault { Faults::Stop } else { Faults::Report },
+        fair: &behaviour.fair,
+        max_depth: None,
+    };
+    let assumptions = choices.assumptions(model, None);
     let taken = json_output.as_ref().is_some_and(Output::is_standard);
-    let text = behaviour_summary(settings, model, &property, &verdict);
+    let mut text = behaviour_summary(settings, model, &property, &verdict);
+    text.push_str(&assumption::line(&assumptions));
     print_summary(&text, settings.output.quiet, taken)?;
     if let Some(output) = json_output {
         let sets = verdict.as_ref().map(|audited| audited.closed_set.clone()).map_err(Clone::clone);
-        let mut report = report(settings, model, &sets);
+        let mut report = report(settings, model, &sets, &assumptions);
         if let (Ok(audited), Some(report)) = (&verdict, report.as_object_mut()) {
             report.insert("classes".to_owned(), audited.ranks.classes.into());
             report.insert("automaton".to_owned(), automaton_word(audited.automaton).into());
@@ -163,12 +190,13 @@ fn behaviour_summary(
 /// Calls something with room for files, memory and a watcher; the files are gone when it returns.
 fn in_scratch<T>(
     settings: &AuditSettings,
+    session: &Session,
     work: impl FnOnce(&Volume, &Budget, &Watcher) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let budget = assemble::data_budget(&settings.resources)?;
     let folder = settings.folder.join("audit");
     let scratch = FileStorage::auto(&folder).with_context(|| format!("cannot use {}", folder.display()))?;
-    let watcher = watcher(&settings.resources, &settings.output, std::convert::identity)?;
+    let watcher = watcher(session, &settings.output, std::convert::identity)?;
     let outcome = work(&Volume::new(scratch), &budget, &watcher);
     watcher.finish()?;
     std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -182,6 +210,7 @@ fn audited(
     identity: &Identity,
     volume: &Volume,
     settings: &AuditSettings,
+    session: &Session,
 ) -> anyhow::Result<Result<Audited, String>> {
     let checked = plan.map(|plan| CheckedSystem::new(model, plan, false));
     let plain = model.system(Vec::new(), false);
@@ -197,7 +226,7 @@ fn audited(
         coverage: true,
         tuning: Tuning::default(),
     };
-    let outcome = in_scratch(settings, |scratch, budget, watcher| {
+    let outcome = in_scratch(settings, session, |scratch, budget, watcher| {
         let audit = Audit {
             system,
             settings: &settings_of_run,
@@ -261,7 +290,12 @@ fn summary(
     text
 }
 
-fn report(settings: &AuditSettings, model: &Model, verdict: &Result<Audited, String>) -> serde_json::Value {
+fn report(
+    settings: &AuditSettings,
+    model: &Model,
+    verdict: &Result<Audited, String>,
+    assumptions: &[String],
+) -> serde_json::Value {
     let common = serde_json::json!({
         "schema": json::SCHEMA,
         "tool": "fathom",
@@ -270,6 +304,7 @@ fn report(settings: &AuditSettings, model: &Model, verdict: &Result<Audited, Str
         "run": settings.folder.display().to_string(),
         "model": model.source().name(),
         "accepted": verdict.is_ok(),
+        "assumptions": assumptions,
     });
     let rest = match verdict {
         Ok(audited) => serde_json::json!({

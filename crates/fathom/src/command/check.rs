@@ -2,9 +2,11 @@
 
 use anyhow::Context;
 use fathom_model::system::TransitionSystem;
+use fathom_search::engines::tier;
 
-use super::{Output, home, plan, print_summary, read_model, searched, settle, watcher};
+use super::{Output, home, plan, print_summary, read_model, say, searched, settle, watcher};
 use crate::assemble::Model;
+use crate::assumption::Choices;
 use crate::check::{self, Checked, Stop, Verdict};
 use crate::home::Home;
 use crate::hunt;
@@ -16,14 +18,16 @@ use crate::observer::Watcher;
 use crate::possibility;
 use crate::progress::Meter;
 use crate::property::Plan;
+use crate::report::escape::{self, Printable};
 use crate::report::json::{self, Report};
 use crate::report::trace::TraceDocument;
 use crate::report::{Exit, text, trace};
 use crate::run::Limit;
+use crate::session::Session;
 use crate::settings::{CheckEngine, CheckSettings, Destination, TraceFormat};
 
 /// Checks a model and reports.
-pub fn run(settings: &CheckSettings) -> anyhow::Result<Exit> {
+pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> {
     let model = read_model(&settings.model, settings.output.quiet)?;
     let plan = plan(&model, &settings.questions)?;
     let json_output = Output::open_all(settings.output.json.as_ref())?;
@@ -34,12 +38,26 @@ pub fn run(settings: &CheckSettings) -> anyhow::Result<Exit> {
             Ok::<_, anyhow::Error>((file.format, Output::open(&Destination::File(file.path.clone()))?))
         })
         .transpose()?;
-    let checked = checked(&model, &plan, settings)?;
-    report("check", &model, &checked, settings.output.quiet, json_output, trace_output)
+    let checked = checked(&model, &plan, settings, session)?;
+    let questions = &settings.questions;
+    let choices = Choices {
+        options: &settings.model.options,
+        questions: Some(questions),
+        faults: questions.faults,
+        fair: &questions.liveness.fair_processes(&model)?,
+        max_depth: settings.resources.max_depth,
+    };
+    let outputs = Outputs { quiet: settings.output.quiet, json: json_output, trace: trace_output };
+    report("check", &model, &checked, &choices, outputs)
 }
 
 /// All properties about states in one search, then those about infinite runs one by one, until one is violated unless all are wanted.
-fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Result<Checked> {
+fn checked(
+    model: &Model,
+    plan: &Plan,
+    settings: &CheckSettings,
+    session: &Session,
+) -> anyhow::Result<Checked> {
     let questions = &settings.questions;
     let properties = questions.liveness(model)?;
     if questions.constraint.is_some() && !properties.is_empty() {
@@ -52,7 +70,8 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
             "--no-trace drops layers, and a run that violates a formula is found by them: leave it out"
         );
     }
-    let searches = properties.len() + usize::from(!plan.asks_nothing());
+    let about_states = properties.is_empty() || !plan.asks_nothing() || questions.faults_asked;
+    let searches = properties.len() + usize::from(about_states);
     if settings.disk.folder.is_some() && !properties.is_empty() && searches > 1 {
         anyhow::bail!(
             "one run lives in --dir, and a property of infinite runs has a run of its own: ask one question at a time, or leave --dir out"
@@ -62,7 +81,7 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
     // All formulas share their atoms, and what is odd about them.
     let warnings = properties.first().map_or(&[][..], |property| &property.warnings);
     for warning in warnings.iter().filter(|_| !settings.output.quiet) {
-        eprintln!("warning: {warning}");
+        say(&format!("warning: {warning}"));
     }
     let engine = match settings.engine {
         CheckEngine::Auto(_) => LivenessEngine::Auto,
@@ -92,18 +111,20 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
         stack: settings.stack.clone(),
     };
     let mut all: Option<Checked> = None;
-    if properties.is_empty() || !plan.asks_nothing() {
-        all = Some(states_checked(model, plan, settings)?);
+    if about_states {
+        all = Some(states_checked(model, plan, settings, session)?);
     }
     for possibility in &plan.possibilities {
         let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
-        let watcher = watcher(&settings.resources, &settings.output, std::convert::identity)?;
         let next = match &all {
             Some(all) if ended => Checked::unanswered(&possibility.property, all),
-            _ => possibility::check(model, possibility, &settings.resources, &watcher)?,
+            _ => {
+                let watcher = watcher(session, &settings.output, std::convert::identity)?;
+                possibility::check(model, possibility, &settings.resources, &watcher)?
+            }
         };
         all = Some(match all {
-            Some(all) => all.and(next),
+            Some(all) => all.and(next, settings.stop),
             None => next,
         });
     }
@@ -113,13 +134,15 @@ fn checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Resu
             LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => std::convert::identity,
             LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
         };
-        let watcher = watcher(&settings.resources, &settings.output, meter)?;
         let next = match &all {
             Some(all) if ended => Checked::unanswered(&property.property, all),
-            _ => liveness_checked(model, property, &liveness, settings, &watcher)?,
+            _ => {
+                let watcher = watcher(session, &settings.output, meter)?;
+                liveness_checked(model, property, &liveness, settings, session, &watcher)?
+            }
         };
         all = Some(match all {
-            Some(all) => all.and(next),
+            Some(all) => all.and(next, settings.stop),
             None => next,
         });
     }
@@ -132,13 +155,14 @@ fn liveness_checked(
     property: &LivenessProperty,
     liveness: &LivenessSettings,
     settings: &CheckSettings,
+    session: &Session,
     watcher: &Watcher,
 ) -> anyhow::Result<Checked> {
     let home = match liveness.engine {
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
         LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => {
             let identity = liveness.identity(model, property, &settings.model)?;
-            Some(home(&settings.disk, liveness.generation, identity, settings.output.quiet)?)
+            Some(home(&settings.disk, liveness.generation, identity, settings.output.quiet, session)?)
         }
     };
     let outcome = liveness::check(model, property, liveness, &settings.resources, watcher, home.as_ref());
@@ -156,11 +180,16 @@ fn is_over(checked: &Checked) -> bool {
         || matches!(checked.exploration.limit, Some(Limit::Interrupt | Limit::Time))
 }
 
-fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyhow::Result<Checked> {
+fn states_checked(
+    model: &Model,
+    plan: &Plan,
+    settings: &CheckSettings,
+    session: &Session,
+) -> anyhow::Result<Checked> {
     let (resources, stop) = (&settings.resources, settings.stop);
     let layers = |engine| {
-        let home = home_of(model, engine, settings)?;
-        let watcher = watcher(resources, &settings.output, std::convert::identity)?;
+        let home = home_of(model, engine, settings, session)?;
+        let watcher = watcher(session, &settings.output, std::convert::identity)?;
         let outcome = check::check(model, plan, engine, stop, resources, &watcher, home.as_ref());
         let mut checked = searched(home.as_ref(), outcome)?;
         settle(home.as_ref(), &mut checked.exploration)?;
@@ -170,8 +199,12 @@ fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyho
         CheckEngine::Auto(plan) => layers(LayerEngine::Auto(plan)),
         CheckEngine::Layers(engine) => layers(engine),
         CheckEngine::Bitstate => {
-            let watcher = watcher(resources, &settings.output, Meter::of_depth_first)?;
+            let watcher = watcher(session, &settings.output, Meter::of_depth_first)?;
             Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
+        }
+        // It is for the formulas; all that is asked about states is whether they fault.
+        CheckEngine::Liveness(_) if plan.asks_nothing() && settings.questions.faults_asked => {
+            layers(LayerEngine::Auto(tier::Plan::LookUp))
         }
         CheckEngine::Liveness(engine) => anyhow::bail!(
             "the engine {} answers questions about infinite runs alone: leave --engine out",
@@ -181,13 +214,25 @@ fn states_checked(model: &Model, plan: &Plan, settings: &CheckSettings) -> anyho
 }
 
 /// A place for files, if the engine may have any.
-fn home_of(model: &Model, engine: LayerEngine, settings: &CheckSettings) -> anyhow::Result<Option<Home>> {
+fn home_of(
+    model: &Model,
+    engine: LayerEngine,
+    settings: &CheckSettings,
+    session: &Session,
+) -> anyhow::Result<Option<Home>> {
     if matches!(engine, LayerEngine::Ram | LayerEngine::Positions) {
         return Ok(None);
     }
     let system = model.interpreter(Vec::new());
     let identity = Identity::of_check(model, &settings.model, &settings.questions, system.shape());
-    home(&settings.disk, engine, identity, settings.output.quiet).map(Some)
+    home(&settings.disk, engine, identity, settings.output.quiet, session).map(Some)
+}
+
+/// Where a result goes.
+pub(super) struct Outputs {
+    pub(super) quiet: bool,
+    pub(super) json: Option<Output>,
+    pub(super) trace: Option<(TraceFormat, Output)>,
 }
 
 /// Prints and writes what came of a check.
@@ -195,28 +240,42 @@ pub(super) fn report(
     command: &'static str,
     model: &Model,
     checked: &Checked,
-    quiet: bool,
-    json_output: Option<Output>,
-    trace_output: Option<(TraceFormat, Output)>,
+    choices: &Choices<'_>,
+    outputs: Outputs,
 ) -> anyhow::Result<Exit> {
-    let taken = json_output.as_ref().is_some_and(Output::is_standard);
-    print_summary(&text::checked(model, checked), quiet, taken)?;
-    if let Some((format, output)) = trace_output {
+    let Outputs { quiet, json, trace } = outputs;
+    let taken = json.as_ref().is_some_and(Output::is_standard);
+    let assumptions = choices.assumptions(model, checked.exploration.limit);
+    warn_of_nothing(checked, choices, quiet);
+    print_summary(&text::checked(model, checked, &assumptions), quiet, taken)?;
+    if let Some((format, output)) = trace {
         output.write(traces(model, checked, format).as_bytes())?;
     }
-    if let Some(output) = json_output {
-        output.write(json::to_text(&Report::of_check(command, model, checked)).as_bytes())?;
+    if let Some(output) = json {
+        let report = Report::of_check(command, model, checked, &assumptions);
+        output.write(json::to_text(&report).as_bytes())?;
     }
-    Ok(match checked.verdict() {
-        Verdict::Holds => Exit::Success,
-        Verdict::Violated | Verdict::Fault => Exit::Violated,
-        Verdict::Unknown => Exit::GaveUp,
-    })
+    Ok(checked.exit())
+}
+
+/// What holds of no state at all says nothing.
+fn warn_of_nothing(checked: &Checked, choices: &Choices<'_>, quiet: bool) {
+    if quiet || checked.exploration.counts.states != Some(0) {
+        return;
+    }
+    let constraint = choices.questions.and_then(|questions| questions.constraint.as_deref());
+    say(&match constraint {
+        Some(constraint) => format!(
+            "warning: no initial state meets the constraint {}, so nothing was checked",
+            Printable(constraint.trim())
+        ),
+        None => "warning: the model has no initial state, so nothing was checked".to_owned(),
+    });
 }
 
 fn traces(model: &Model, checked: &Checked, format: TraceFormat) -> String {
     match format {
-        TraceFormat::Text => trace::all(&checked.answers),
+        TraceFormat::Text => escape::text(&trace::all(&checked.answers)).into_owned(),
         TraceFormat::Json => json::to_text(&TraceDocument::of(model.source().name(), &checked.answers)),
     }
 }

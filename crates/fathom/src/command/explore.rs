@@ -3,7 +3,7 @@
 use anyhow::Context;
 use fathom_model::system::TransitionSystem;
 
-use super::{Output, home, print, print_summary, read_model, searched, settle, watcher};
+use super::{Output, home, print, print_summary, read_model, say, searched, settle, watcher};
 use crate::assemble::Model;
 use crate::export::{self, RecordFile};
 use crate::home::Home;
@@ -15,14 +15,15 @@ use crate::observer::Watcher;
 use crate::report::json::{self, Report};
 use crate::report::{Exit, text};
 use crate::run;
+use crate::session::Session;
 use crate::settings::{Dump, ExploreSettings, GraphFormat, ModelSettings};
 use crate::widths;
 
 /// Explores a model and reports.
-pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
+pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit> {
     let model = read_model(&settings.model, settings.output.quiet)?;
     if let Some(dump) = settings.dump {
-        print(&dumped(&model, dump, settings)?)?;
+        print(&dumped(&model, dump, settings, session)?)?;
         return Ok(Exit::Success);
     }
     let json_output = Output::open_all(settings.output.json.as_ref())?;
@@ -45,12 +46,9 @@ pub fn run(settings: &ExploreSettings) -> anyhow::Result<Exit> {
     if let Some((format, output)) = graph {
         write_graph(&model, format, output)?;
     }
-    let watcher = with_records(
-        watcher(&settings.resources, &settings.output, std::convert::identity)?,
-        &model,
-        settings,
-    )?;
-    let home = home_of(&model, product.as_ref(), settings)?;
+    let watcher =
+        with_records(watcher(session, &settings.output, std::convert::identity)?, &model, settings)?;
+    let home = home_of(&model, product.as_ref(), settings, session)?;
     let mut exploration = searched(
         home.as_ref(),
         run::explore(&model, product.as_ref(), settings.engine, &settings.resources, &watcher, home.as_ref()),
@@ -69,6 +67,7 @@ fn home_of(
     model: &Model,
     product: Option<&LivenessProperty>,
     settings: &ExploreSettings,
+    session: &Session,
 ) -> anyhow::Result<Option<Home>> {
     if matches!(settings.engine, LayerEngine::Ram | LayerEngine::Positions) {
         return Ok(None);
@@ -83,7 +82,7 @@ fn home_of(
             Identity::of_exploration(model, &settings.model, None, system.shape())
         }
     };
-    home(&settings.disk, settings.engine, identity, settings.output.quiet).map(Some)
+    home(&settings.disk, settings.engine, identity, settings.output.quiet, session).map(Some)
 }
 
 /// The property whose automaton the model is explored with.
@@ -101,11 +100,16 @@ fn product_with(model: &Model, formula: Option<&str>) -> anyhow::Result<Liveness
     })
 }
 
-fn dumped(model: &Model, dump: Dump, settings: &ExploreSettings) -> anyhow::Result<String> {
+fn dumped(
+    model: &Model,
+    dump: Dump,
+    settings: &ExploreSettings,
+    session: &Session,
+) -> anyhow::Result<String> {
     Ok(match dump {
         Dump::Program => model.program().to_string(),
         Dump::Layout => {
-            let watcher = watcher(&settings.resources, &settings.output, std::convert::identity)?;
+            let watcher = watcher(session, &settings.output, std::convert::identity)?;
             widths::table(model, &widths::observe(model, &settings.resources, &watcher)?)
         }
     })
@@ -113,11 +117,11 @@ fn dumped(model: &Model, dump: Dump, settings: &ExploreSettings) -> anyhow::Resu
 
 fn note_property_process(model: &Model, settings: &ModelSettings, quiet: bool) {
     if let Some(property) = model.program().property.as_ref().filter(|_| !quiet) {
-        eprintln!(
+        say(&format!(
             "note: the property process {} of {} is not part of the exploration",
             property.name,
             settings.path.display()
-        );
+        ));
     }
 }
 

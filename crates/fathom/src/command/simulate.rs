@@ -6,15 +6,17 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::check::report;
+use super::check::{Outputs, report};
 use super::{Output, plan, print, read_model, watcher};
 use crate::assemble::Model;
+use crate::assumption::Choices;
 use crate::hunt;
 use crate::progress::Meter;
 use crate::property::Plan;
 use crate::report::Exit;
 use crate::report::text::plural;
 use crate::report::trace::{TraceDocument, run as run_in_words, step_line};
+use crate::session::Session;
 use crate::settings::{Destination, SimulateSettings, Walk};
 use crate::simulate::{Choice, Simulation};
 
@@ -30,7 +32,7 @@ const HELP: &str = "  NUMBER             take that step
 ";
 
 /// Walks as asked.
-pub fn run(settings: &SimulateSettings) -> anyhow::Result<Exit> {
+pub fn run(settings: &SimulateSettings, session: &Session) -> anyhow::Result<Exit> {
     let model = read_model(&settings.model, settings.output.quiet)?;
     let plan = plan(&model, &settings.questions)?;
     let process = model.program().property.as_ref();
@@ -41,8 +43,11 @@ pub fn run(settings: &SimulateSettings) -> anyhow::Result<Exit> {
         );
     }
     match settings.walk {
-        Walk::ByHand => by_hand(&model, &plan),
-        Walk::Random { walks, seed } => at_random(&model, &plan, walks, seed, settings),
+        Walk::ByHand => {
+            session.is_interactive();
+            by_hand(&model, &plan)
+        }
+        Walk::Random { walks, seed } => at_random(&model, &plan, walks, seed, settings, session),
     }
 }
 
@@ -52,6 +57,7 @@ fn at_random(
     walks: u64,
     seed: u64,
     settings: &SimulateSettings,
+    session: &Session,
 ) -> anyhow::Result<Exit> {
     let json_output = Output::open_all(settings.output.json.as_ref())?;
     let trace_output = settings
@@ -61,9 +67,17 @@ fn at_random(
             Ok::<_, anyhow::Error>((file.format, Output::open(&Destination::File(file.path.clone()))?))
         })
         .transpose()?;
-    let watcher = watcher(&settings.resources, &settings.output, Meter::of_walks)?;
+    let watcher = watcher(session, &settings.output, Meter::of_walks)?;
     let checked = hunt::random_walks(model, plan, walks, seed, &settings.resources, &watcher)?;
-    report("simulate", model, &checked, settings.output.quiet, json_output, trace_output)
+    let choices = Choices {
+        options: &settings.model.options,
+        questions: Some(&settings.questions),
+        faults: settings.questions.faults,
+        fair: &[],
+        max_depth: None,
+    };
+    let outputs = Outputs { quiet: settings.output.quiet, json: json_output, trace: trace_output };
+    report("simulate", model, &checked, &choices, outputs)
 }
 
 fn by_hand(model: &Model, plan: &Plan) -> anyhow::Result<Exit> {

@@ -32,11 +32,11 @@ pub fn run(arguments: &TranslateArguments) -> anyhow::Result<Exit> {
     let all = match made {
         Ok(all) => all,
         Err(Refusal::Source(text)) => {
-            eprint!("{text}");
+            super::say(&text);
             return Ok(Exit::Error);
         }
         Err(Refusal::Limit(limit)) => {
-            eprintln!("error: {limit}");
+            super::say(&format!("error: {limit}"));
             return Ok(Exit::GaveUp);
         }
     };
@@ -47,7 +47,7 @@ pub fn run(arguments: &TranslateArguments) -> anyhow::Result<Exit> {
     let texts = all.iter().enumerate().map(|(index, made)| printed(arguments, made, &process(index)));
     super::print(&texts.collect::<String>())?;
     if arguments.stats {
-        eprint!("{}", all.iter().map(statistics).collect::<String>());
+        super::say(&all.iter().map(statistics).collect::<String>());
     }
     Ok(Exit::Success)
 }

@@ -16,6 +16,9 @@ use crate::trace::Trace;
 /// The version of the object.
 pub const SCHEMA: u32 = 1;
 
+/// Why a complete search for infinite runs does not know whether the model faults.
+const PRUNED: &str = "not looked for everywhere: the formula's automaton prunes the search";
+
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -43,6 +46,9 @@ pub struct Report {
     pub verdict: &'static str,
     /// Which limit ended the search early, if one did.
     pub limit: Option<&'static str>,
+    /// What a verdict takes for granted, a phrase each; not there unless something was to be checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assumptions: Option<Vec<String>>,
     /// What was checked; not there unless something was to be checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub properties: Option<Vec<PropertyReport>>,
@@ -110,6 +116,9 @@ pub struct PropertyReport {
     pub kind: &'static str,
     /// `holds`, `violated`, `fault` or `unknown`.
     pub verdict: &'static str,
+    /// Why a verdict is unknown although no limit was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'static str>,
     /// How many steps the trace has.
     pub length: Option<usize>,
     /// Whether it is an implication whose left side was never true.
@@ -211,14 +220,22 @@ impl Report {
     }
 
     /// The report of `check` and other commands that check.
-    pub fn of_check(command: &'static str, model: &Model, checked: &Checked) -> Report {
-        let properties = checked
-            .answers
-            .iter()
-            .map(|answer| PropertyReport::of(answer, certificate(&checked.exploration, answer)))
-            .collect();
+    pub fn of_check(
+        command: &'static str,
+        model: &Model,
+        checked: &Checked,
+        assumptions: &[String],
+    ) -> Report {
+        let pruned = checked.exploration.limit.is_none();
+        let property = |answer: &Answer| {
+            let note = (pruned && answer.is_open()).then_some(PRUNED);
+            let certificate = certificate(&checked.exploration, answer);
+            PropertyReport { note, ..PropertyReport::of(answer, certificate) }
+        };
+        let properties = checked.answers.iter().map(property).collect();
         let verdict = checked.verdict().word();
-        Report::new(command, model, &checked.exploration, verdict, Some(properties))
+        let report = Report::new(command, model, &checked.exploration, verdict, Some(properties));
+        Report { assumptions: Some(assumptions.to_vec()), ..report }
     }
 
     fn new(
@@ -241,6 +258,7 @@ impl Report {
             symmetry: model.is_symmetric(),
             verdict,
             limit: exploration.limit.map(Limit::word),
+            assumptions: None,
             properties,
             states: counts.states,
             states_estimate: counts.states_estimate,
@@ -275,6 +293,7 @@ impl PropertyReport {
             name: answer.property.name.clone(),
             kind: answer.property.kind.word(),
             verdict: answer.verdict.word(),
+            note: None,
             length: answer.trace.as_ref().map(Trace::length),
             vacuous: answer.vacuous,
             trace: answer.trace.clone(),

@@ -1,5 +1,6 @@
 //! How is the result of a run told, to people and to programs?
 
+pub mod escape;
 pub mod json;
 pub mod text;
 pub mod trace;

@@ -4,12 +4,17 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::assemble::Model;
+use crate::assumption;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
 use crate::figures::{CostFigures, DiskFigures};
 use crate::property::{Property, PropertyKind};
 use crate::run::{Exploration, Limit};
 
+use super::escape::Printable;
+
+/// What is said where faults were not looked for everywhere.
+const PRUNED: &str = "note: faults were not looked for everywhere, only where the formula leads; --faults stop looks everywhere";
 /// How many things that never happened are listed.
 const UNCOVERED_SHOWN: usize = 10;
 
@@ -20,7 +25,7 @@ pub fn exploration(model: &Model, exploration: &Exploration) -> String {
         None => "finished".to_owned(),
         Some(limit) => format!("not finished: {}", limit_sentence(limit)),
     };
-    let _ = writeln!(text, "{}: {verdict}\n", model.source().name());
+    let _ = writeln!(text, "{}: {verdict}\n", Printable(model.source().name()));
     text.push_str(&symmetry(model));
     text.push_str(&figures(exploration));
     if let Some(coverage) = &exploration.coverage {
@@ -31,7 +36,7 @@ pub fn exploration(model: &Model, exploration: &Exploration) -> String {
 }
 
 /// The summary of `check`: a line per property, the runs, the figures.
-pub fn checked(model: &Model, checked: &Checked) -> String {
+pub fn checked(model: &Model, checked: &Checked, assumptions: &[String]) -> String {
     let mut text = String::new();
     let asked = checked.answers.iter().filter(|answer| is_asked(answer));
     let mut any = false;
@@ -40,7 +45,7 @@ pub fn checked(model: &Model, checked: &Checked) -> String {
         let _ = writeln!(text, "{}", verdict_line(model, answer));
     }
     if !any {
-        let _ = writeln!(text, "nothing to check: {} states no property", model.source().name());
+        let _ = writeln!(text, "nothing to check: {} states no property", Printable(model.source().name()));
         let deadlocks = checked.exploration.counts.deadlocks.filter(|deadlocks| *deadlocks > 0);
         if let Some(deadlocks) = deadlocks {
             let _ = writeln!(
@@ -52,10 +57,14 @@ pub fn checked(model: &Model, checked: &Checked) -> String {
     }
     for answer in &checked.answers {
         if let Some((_, words)) = answer.property.antecedent.as_ref().filter(|_| answer.vacuous) {
-            let _ =
-                writeln!(text, "note: {words} was never true, so `{}` says nothing", answer.property.name);
+            let (words, name) = (Printable(words), Printable(&answer.property.name));
+            let _ = writeln!(text, "note: {words} was never true, so `{name}` says nothing");
         }
     }
+    if checked.exploration.limit.is_none() && checked.answers.iter().any(Answer::is_open) {
+        let _ = writeln!(text, "{PRUNED}");
+    }
+    let _ = write!(text, "{}", assumption::line(assumptions));
     if let Some(limit) = checked.exploration.limit {
         let _ = writeln!(text, "not finished: {}", limit_sentence(limit));
     }
@@ -121,7 +130,7 @@ fn verdict_line(model: &Model, answer: &Answer) -> String {
         PropertyKind::Process => "property process ",
         _ => "",
     };
-    format!("{prefix}{name}{place}: {word}")
+    format!("{prefix}{}{place}: {word}", Printable(name))
 }
 
 /// A number of things.
@@ -205,7 +214,7 @@ pub fn uncovered(model: &Model, coverage: &Coverage, early: bool) -> String {
         let _ = writeln!(text, "\n{title}{so_far}:");
         for item in items.iter().take(UNCOVERED_SHOWN) {
             let line = model.source().position(item.span.start).line;
-            let _ = writeln!(text, "  {} (line {line})", item.what);
+            let _ = writeln!(text, "  {} (line {line})", Printable(&item.what));
         }
         if items.len() > UNCOVERED_SHOWN {
             let _ = writeln!(text, "  ... and {} more", items.len() - UNCOVERED_SHOWN);

@@ -8,6 +8,8 @@ use crate::check::{Answer, Verdict};
 use crate::property::PropertyKind;
 use crate::trace::{Trace, TraceFault, TraceMessage, TraceState, TraceStep};
 
+use super::escape::Printable;
+
 /// Runs in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TraceDocument {
@@ -61,7 +63,7 @@ pub fn all(answers: &[Answer]) -> String {
 
 /// What is violated, and where.
 pub fn heading(answer: &Answer) -> String {
-    let name = &answer.property.name;
+    let name = Printable(&answer.property.name);
     if let Some(cycle) = answer.trace.as_ref().map(|trace| trace.cycle.len()).filter(|cycle| *cycle > 0) {
         let repeated = if cycle == 1 { "step repeats".to_owned() } else { format!("{cycle} steps repeat") };
         return format!("{name} is violated by a run whose last {repeated} for ever:");
@@ -118,12 +120,13 @@ pub fn step_line(step: &TraceStep) -> String {
         lines => format!("  (lines {})", lines.join(" and ")),
     };
     let message = step.message.as_ref().map_or(String::new(), |it| format!(", {}", message(it)));
-    format!("{}{message}{place}", step.title)
+    format!("{}{message}{place}", Printable(&step.title))
 }
 
 fn message(message: &TraceMessage) -> String {
     let TraceMessage { channel, sender, receiver, values } = message;
     let values = if values.is_empty() { String::new() } else { format!("({})", values.join(", ")) };
+    let values = Printable(&values);
     match (sender, receiver) {
         (Some(sender), Some(receiver)) => format!("{channel}{values} from {sender} to {receiver}"),
         (Some(_), None) => format!("{channel}{values} into the buffer"),
@@ -138,7 +141,7 @@ fn changes(state: &TraceState) -> String {
         .state
         .iter()
         .filter(|(name, _)| state.changed.contains(name))
-        .map(|(name, value)| format!("{name} = {value}"))
+        .map(|(name, value)| format!("{} = {}", Printable(name), Printable(value)))
         .collect();
     if changed.is_empty() { "nothing changes".into() } else { changed.join(", ") }
 }
@@ -147,15 +150,15 @@ fn changes(state: &TraceState) -> String {
 fn reading(state: &TraceState) -> Option<String> {
     let (atoms, automaton) = (state.atoms.as_ref()?, state.automaton.as_ref()?);
     let atoms = if atoms.is_empty() { "nothing".to_owned() } else { atoms.join(", ") };
-    Some(format!("[{automaton}] reads {atoms}"))
+    Some(format!("[{}] reads {}", Printable(automaton), Printable(&atoms)))
 }
 
 fn fault_line(fault: &TraceFault) -> String {
     let place = fault.line.map_or(String::new(), |line| format!("  (line {line})"));
-    format!("{}: {}{place}", fault.during, fault.title)
+    format!("{}: {}{place}", Printable(&fault.during), Printable(&fault.title))
 }
 
 fn fault_title(answer: &Answer) -> String {
     let fault = answer.trace.as_ref().and_then(|trace| trace.fault.as_ref());
-    fault.map_or("fault".into(), |fault| fault.title.clone())
+    fault.map_or("fault".into(), |fault| Printable(&fault.title).to_string())
 }

@@ -1,0 +1,153 @@
+//! Signals and clocks: what was committed is kept, and every command ends.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::command::{Ran, fathom, run};
+
+/// A model with more states than any machine gets to.
+fn endless(folder: &Path) -> String {
+    let step = |number| format!("s -> s {{ effect a[{number}] = (a[{number}] + 1) % 256; }}");
+    let steps: Vec<String> = (0..8).map(step).collect();
+    let text =
+        format!("byte a[8];\nprocess P {{ state s; init s; trans {}; }}\nsystem async;\n", steps.join(", "));
+    let path: PathBuf = folder.join("endless.dve");
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// Whether this process, and so its children, were told to ignore a signal.
+fn is_ignored(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() >> (signal.as_raw() - 1) & 1 == 1
+}
+
+fn started(words: &[&str]) -> Child {
+    let mut child = fathom(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let mut byte = [0];
+    // The first line of progress says that the search is on.
+    while stderr.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {}
+    std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+    child
+}
+
+/// Waits for a process; one that does not end is ended, and that is a failure.
+fn ended_within(mut child: Child, limit: Duration) -> Ran {
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > limit {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("it did not end within {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ran::of(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_terminal_that_goes_away_loses_nothing() {
+    if is_ignored(Signal::HUP) {
+        eprintln!("SKIPPED a_terminal_that_goes_away_loses_nothing: this process ignores SIGHUP");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (model, place) = (endless(folder.path()), folder.path().join("run").display().to_string());
+    let words = ["explore", &model, "--dir", &place, "--ram", "64MiB", "--commit-every", "10ms"];
+    let mut child = started(&[&words[..], &["--json", "-", "--progress", "json"]].concat());
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["limit"], "interrupt");
+    assert!(report["resume"].as_str().unwrap().contains("--resume"), "{text}");
+    let again = run(&[&words[..], &["--resume", "--time-limit", "2s", "--json", "-"]].concat());
+    assert_eq!(again.code, Some(3), "{}", again.stderr);
+    assert!(!again.stderr.contains("starts over"), "it goes on from there: {}", again.stderr);
+    assert!(
+        again.json()["layers"].as_array().unwrap().len() >= report["layers"].as_array().unwrap().len() - 1
+    );
+}
+
+#[test]
+fn a_process_told_to_ignore_hang_ups_ignores_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = endless(folder.path());
+    let line = format!(
+        "trap '' HUP; exec '{}' explore '{model}' --progress json --time-limit 2s --json - --ram 256MiB",
+        env!("CARGO_BIN_EXE_fathom")
+    );
+    let mut child =
+        Command::new("sh").args(["-c", &line]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let mut byte = [0];
+    while stderr.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {}
+    std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    let ran = ended_within(child, Duration::from_secs(60));
+    assert_eq!((ran.code, ran.json()["limit"].clone()), (Some(3), "time".into()));
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, place) = (endless(folder.path()), folder.path().join("run").display().to_string());
+    let line = format!(
+        "ulimit -f 300; exec '{}' explore '{model}' --engine tier --dir '{place}' --json - -q --ram 64MiB --commit-every 10ms",
+        env!("CARGO_BIN_EXE_fathom")
+    );
+    let ran = Ran::of(Command::new("sh").args(["-c", &line]).output().unwrap());
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let report = ran.json();
+    assert_eq!(report["limit"], "disk full");
+    assert!(report["resume"].as_str().unwrap().contains("--resume"), "{}", ran.stdout);
+    let again = run(&[
+        "explore",
+        &model,
+        "--engine",
+        "tier",
+        "--dir",
+        &place,
+        "--resume",
+        "--time-limit",
+        "300ms",
+        "-q",
+    ]);
+    assert_eq!((again.code, again.stderr.as_str()), (Some(3), ""), "it goes on where there is room");
+}
+
+#[test]
+fn a_time_limit_counts_while_a_formula_is_translated() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = endless(folder.path());
+    let parts: Vec<String> =
+        (0..9).map(|number| format!("(G F \"a[{number}%8]==1\" -> G F \"a[{number}%8]==2\")")).collect();
+    let formula = format!("!({})", parts.join(" && "));
+    let words = ["check", &model, "--ltl", &formula, "--time-limit", "200ms", "--ram", "256MiB", "-q"];
+    let child = fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let ran = ended_within(child, Duration::from_secs(30));
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+}
+
+#[test]
+fn a_step_that_never_ends_does_not_keep_a_command_from_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.m");
+    let text = "var x : 0..1;\nstartstate begin x := 0; end;\nrule \"long\" x = 0 ==>\nvar y : 0..1;\nbegin y := 0;\n\
+                for i : 0..1000000 do for j : 0..1000000 do y := 1 - y; end; end;\nx := y;\nend;\n";
+    std::fs::write(&path, text).unwrap();
+    for more in [&[][..], &["--no-jit"]] {
+        let path = path.display().to_string();
+        let words = [&["check", &path, "--time-limit", "300ms", "--ram", "256MiB"], more].concat();
+        let child = fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let ran = ended_within(child, Duration::from_secs(60));
+        assert!(matches!(ran.code, Some(0..=3)), "{:?}: {}", ran.code, ran.stderr);
+    }
+}
