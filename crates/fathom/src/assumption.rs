@@ -4,7 +4,6 @@ use fathom_model::expression::Overflow;
 
 use crate::assemble::{Language, Model, ModelOptions};
 use crate::property::{Faults, Questions};
-use crate::report::escape::Printable;
 use crate::report::text::plural;
 use crate::run::Limit;
 
@@ -55,13 +54,5 @@ impl Choices<'_> {
         let name = |number: &u32| agents.get(*number as usize).map_or("?", String::as_str);
         let names: Vec<&str> = self.fair.iter().map(name).collect();
         format!("runs are weakly fair to {} (--fair weak)", names.join(", "))
-    }
-}
-
-/// All of them in a line for people; nothing if there are none.
-pub fn line(assumptions: &[String]) -> String {
-    match assumptions {
-        [] => String::new(),
-        some => format!("assuming: {}\n", Printable(&some.join("; "))),
     }
 }

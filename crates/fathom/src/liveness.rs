@@ -4,8 +4,9 @@
 //! it directly, without the automaton; one that does not pass is an error of fathom, never a verdict.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use fathom_disk::budget::Budget;
 use fathom_ltl::evaluate;
 use fathom_ltl::print;
 use fathom_ltl::product::Product;
@@ -103,47 +104,10 @@ pub fn check(
         Some(lasso) => Some(proven(model, property, settings, lasso, &product)?),
         None => None,
     };
-    let states_known = outcome.engine != LivenessEngine::Bitstate
-        && (outcome.ending == Ending::Complete || !outcome.layers.is_empty() && outcome.lasso.is_some());
-    let limit = match (outcome.ending, outcome.engine) {
-        (Ending::Complete | Ending::Depth, LivenessEngine::Bitstate) => Some(Limit::Lossy),
-        (ending, _) => outcome.gave_up.or_else(|| limit_of(ending, watcher)),
-    };
-    let exact = limit.is_none();
-    let exploration = Exploration {
-        engine: outcome.engine.name(),
-        store: Some(outcome.store).filter(|_| outcome.engine != LivenessEngine::Bitstate),
-        automaton: Some(AutomatonFigures::of(property)),
-        limit,
-        counts: Counts {
-            states: states_known.then_some(outcome.states),
-            transitions: states_known.then_some(outcome.transitions),
-            known: outcome.states,
-            visits: outcome.visits,
-            edges: outcome.edges,
-            layers: outcome.layers.clone(),
-            faults: outcome.faults,
-            checksum: outcome.checksum.filter(|_| states_known).map(|checksum| checksum.to_string()),
-            ..Counts::default()
-        },
-        record_bits: product.shape().width_bits,
-        // What the automaton drops is not what the model never does.
-        coverage: None,
-        usage: Usage {
-            threads: outcome.threads,
-            structures: match outcome.engine {
-                LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => {
-                    StructureFigures::of(&budget, outcome.states)
-                }
-                _ => Vec::new(),
-            },
-            ..Usage::of(resources, &budget, elapsed)
-        },
-        disk: outcome.disk.clone().map(|disk| DiskUsage { ranks: outcome.certified, ..DiskUsage::of(disk) }),
-        cost: None,
-        passes: outcome.passes.clone(),
-        early: outcome.early,
-    };
+    let mut exploration = explored(property, &outcome, resources, &budget, watcher);
+    exploration.record_bits = product.shape().width_bits;
+    exploration.usage.elapsed = elapsed;
+    let exact = exploration.limit.is_none();
     let verdict = match (&trace, exact) {
         (Some(_), _) => Verdict::Violated,
         (None, true) => Verdict::Holds,
@@ -159,6 +123,51 @@ pub fn check(
     let mut checked = Checked::new(answers, exploration, Stop::First);
     checked.answers[0].search = Some(Box::new(checked.exploration.clone()));
     Ok(checked)
+}
+
+/// A search in numbers, all of the product.
+fn explored(
+    property: &LivenessProperty,
+    outcome: &Searched,
+    resources: &Resources,
+    budget: &Budget,
+    watcher: &Watcher,
+) -> Exploration {
+    let states_known = outcome.engine != LivenessEngine::Bitstate
+        && (outcome.ending == Ending::Complete || !outcome.layers.is_empty() && outcome.lasso.is_some());
+    let limit = match (outcome.ending, outcome.engine) {
+        (Ending::Complete | Ending::Depth, LivenessEngine::Bitstate) => Some(Limit::Lossy),
+        (ending, _) => outcome.gave_up.or_else(|| limit_of(ending, watcher)),
+    };
+    let structures = match outcome.engine {
+        LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => StructureFigures::of(budget, outcome.states),
+        _ => Vec::new(),
+    };
+    Exploration {
+        engine: outcome.engine.name(),
+        store: Some(outcome.store).filter(|_| outcome.engine != LivenessEngine::Bitstate),
+        automaton: Some(AutomatonFigures::of(property)),
+        limit,
+        counts: Counts {
+            states: states_known.then_some(outcome.states),
+            transitions: states_known.then_some(outcome.transitions),
+            known: outcome.states,
+            visits: outcome.visits,
+            edges: outcome.edges,
+            layers: outcome.layers.clone(),
+            faults: outcome.faults,
+            checksum: outcome.checksum.filter(|_| states_known).map(|checksum| checksum.to_string()),
+            ..Counts::default()
+        },
+        record_bits: 0,
+        // What the automaton drops is not what the model never does.
+        coverage: None,
+        usage: Usage { threads: outcome.threads, structures, ..Usage::of(resources, budget, Duration::ZERO) },
+        disk: outcome.disk.clone().map(|disk| DiskUsage { ranks: outcome.certified, ..DiskUsage::of(disk) }),
+        cost: None,
+        passes: outcome.passes.clone(),
+        early: outcome.early,
+    }
 }
 
 /// A lasso in words, if a fresh interpreter runs it, the formula does not hold of it, and it is fair.

@@ -8,10 +8,11 @@ use anyhow::Context;
 use clap::Parser;
 use fathom::arguments::raw::{Arguments, Command};
 use fathom::assemble::ModelError;
-use fathom::command::{self, say, say_coloured};
+use fathom::command;
 use fathom::interrupt;
 use fathom::liveness_property::LivenessError;
 use fathom::report::Exit;
+use fathom::report::say::{say, say_coloured};
 use fathom::session::Session;
 
 fn main() -> ExitCode {

@@ -13,12 +13,12 @@ use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::command::output::say;
 use crate::interrupt::{Interrupt, Stage};
 use crate::machine;
 use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::report::Exit;
+use crate::report::say::say;
 
 /// One command, from its start to its end.
 #[derive(Debug)]

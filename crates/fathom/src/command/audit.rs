@@ -11,7 +11,7 @@ use fathom_search::layer_loop::{Settings, Tuning};
 
 use super::{Output, plan, print_summary, read_model, watcher};
 use crate::assemble::{self, Model};
-use crate::assumption::{self, Choices};
+use crate::assumption::Choices;
 use crate::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
 use crate::check::CheckedSystem;
 use crate::home::Home;
@@ -19,7 +19,7 @@ use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
 use crate::observer::Watcher;
 use crate::property::{Faults, Plan, Property};
-use crate::report::text::{bytes, plural};
+use crate::report::text::{assuming, bytes, plural};
 use crate::report::{Exit, json};
 use crate::semi_external;
 use crate::session::Session;
@@ -61,7 +61,7 @@ pub fn run(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> 
     let assumptions = choices.assumptions(&model, None);
     let taken = json_output.as_ref().is_some_and(Output::is_standard);
     let mut text = summary(settings, &model, plan.as_ref(), &verdict);
-    text.push_str(&assumption::line(&assumptions));
+    text.push_str(&assuming(&assumptions));
     print_summary(&text, settings.output.quiet, taken)?;
     if let Some(output) = json_output {
         output.write(json::to_text(&report(settings, &model, &verdict, &assumptions)).as_bytes())?;
@@ -128,7 +128,7 @@ fn run_behaviour(
     let assumptions = choices.assumptions(model, None);
     let taken = json_output.as_ref().is_some_and(Output::is_standard);
     let mut text = behaviour_summary(settings, model, &property, &verdict);
-    text.push_str(&assumption::line(&assumptions));
+    text.push_str(&assuming(&assumptions));
     print_summary(&text, settings.output.quiet, taken)?;
     if let Some(output) = json_output {
         let sets = verdict.as_ref().map(|audited| audited.closed_set.clone()).map_err(Clone::clone);

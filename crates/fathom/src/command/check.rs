@@ -14,10 +14,9 @@ use crate::identity::Identity;
 use crate::layer_engine::LayerEngine;
 use crate::liveness::{self, LivenessEngine, LivenessSettings};
 use crate::liveness_property::LivenessProperty;
-use crate::observer::Watcher;
 use crate::possibility;
 use crate::progress::Meter;
-use crate::property::Plan;
+use crate::property::{Plan, Property};
 use crate::report::escape::{self, Printable};
 use crate::report::json::{self, Report};
 use crate::report::trace::TraceDocument;
@@ -60,93 +59,97 @@ fn checked(
 ) -> anyhow::Result<Checked> {
     let questions = &settings.questions;
     let properties = questions.liveness(model)?;
-    if questions.constraint.is_some() && !properties.is_empty() {
-        anyhow::bail!(
-            "--constraint leaves steps out, and formulas speak of all runs: leave it out, or ask about states alone"
-        );
-    }
-    if !settings.disk.keep_layers && !properties.is_empty() {
-        anyhow::bail!(
-            "--no-trace drops layers, and a run that violates a formula is found by them: leave it out"
-        );
-    }
     let about_states = properties.is_empty() || !plan.asks_nothing() || questions.faults_asked;
-    let searches = properties.len() + usize::from(about_states);
-    if settings.disk.folder.is_some() && !properties.is_empty() && searches > 1 {
-        anyhow::bail!(
-            "one run lives in --dir, and a property of infinite runs has a run of its own: ask one question at a time, or leave --dir out"
-        );
-    }
-    let fair = questions.liveness.fair_processes(model)?;
+    refuse_contradictions(plan, settings, properties.len(), about_states)?;
+    let liveness = LivenessSettings {
+        engine: liveness_engine(settings, !properties.is_empty())?,
+        fair: questions.liveness.fair_processes(model)?,
+        faults: questions.faults,
+        generation: settings.generation,
+        stack: settings.stack.clone(),
+    };
     // All formulas share their atoms, and what is odd about them.
     let warnings = properties.first().map_or(&[][..], |property| &property.warnings);
     for warning in warnings.iter().filter(|_| !settings.output.quiet) {
         say(&format!("warning: {warning}"));
     }
+    let mut all = match about_states {
+        true => Some(states_checked(model, plan, settings, session)?),
+        false => None,
+    };
+    for possibility in &plan.possibilities {
+        all = Some(one_more(all, &possibility.property, settings.stop, || {
+            let watcher = watcher(session, &settings.output, std::convert::identity)?;
+            Ok(possibility::check(model, possibility, &settings.resources, &watcher)?)
+        })?);
+    }
+    for property in &properties {
+        all = Some(one_more(all, &property.property, settings.stop, || {
+            liveness_checked(model, property, &liveness, settings, session)
+        })?);
+    }
+    all.context("there is something to check")
+}
+
+/// What is known so far and what the next search finds out, which is not begun if the check is over.
+fn one_more(
+    all: Option<Checked>,
+    property: &Property,
+    stop: Stop,
+    search: impl FnOnce() -> anyhow::Result<Checked>,
+) -> anyhow::Result<Checked> {
+    let Some(all) = all else { return search() };
+    let over = stop == Stop::First && is_over(&all);
+    let next = if over { Checked::unanswered(property, &all) } else { search()? };
+    Ok(all.and(next, stop))
+}
+
+/// Refuses what cannot be asked together, of so many properties of infinite runs.
+fn refuse_contradictions(
+    plan: &Plan,
+    settings: &CheckSettings,
+    properties: usize,
+    about_states: bool,
+) -> anyhow::Result<()> {
+    let constrained = settings.questions.constraint.is_some();
+    anyhow::ensure!(
+        !constrained || properties == 0,
+        "--constraint leaves steps out, and formulas speak of all runs: leave it out, or ask about states alone"
+    );
+    anyhow::ensure!(
+        settings.disk.keep_layers || properties == 0,
+        "--no-trace drops layers, and a run that violates a formula is found by them: leave it out"
+    );
+    let searches = properties + usize::from(about_states);
+    anyhow::ensure!(
+        settings.disk.folder.is_none() || properties == 0 || searches == 1,
+        "one run lives in --dir, and a property of infinite runs has a run of its own: ask one question at a time, or leave --dir out"
+    );
+    anyhow::ensure!(
+        !constrained || plan.possibilities.is_empty(),
+        "--constraint leaves steps out, and `liveness` speaks of all of them: leave it out, or ask for others with --property"
+    );
+    Ok(())
+}
+
+/// The engine for infinite runs, if any are asked about.
+fn liveness_engine(settings: &CheckSettings, asked: bool) -> anyhow::Result<LivenessEngine> {
     let engine = match settings.engine {
         CheckEngine::Auto(_) => LivenessEngine::Auto,
         CheckEngine::Liveness(engine) => engine,
         CheckEngine::Bitstate => LivenessEngine::Bitstate,
-        CheckEngine::Layers(engine) if !properties.is_empty() => anyhow::bail!(
+        CheckEngine::Layers(engine) if asked => anyhow::bail!(
             "the engine {} answers no question about infinite runs: leave --engine out, or ask about states alone",
             engine.name()
         ),
         CheckEngine::Layers(_) => LivenessEngine::default(),
     };
     anyhow::ensure!(
-        questions.constraint.is_none() || plan.possibilities.is_empty(),
-        "--constraint leaves steps out, and `liveness` speaks of all of them: leave it out, or ask for others with --property"
+        !settings.disk.lasts() || engine.lasts() || !asked,
+        "the engine {} leaves nothing behind that proves what it says: leave --engine out, or make it semi-owcty",
+        engine.name()
     );
-    if settings.disk.lasts() && !engine.lasts() && !properties.is_empty() {
-        anyhow::bail!(
-            "the engine {} leaves nothing behind that proves what it says: leave --engine out, or make it semi-owcty",
-            engine.name()
-        );
-    }
-    let liveness = LivenessSettings {
-        engine,
-        fair,
-        faults: questions.faults,
-        generation: settings.generation,
-        stack: settings.stack.clone(),
-    };
-    let mut all: Option<Checked> = None;
-    if about_states {
-        all = Some(states_checked(model, plan, settings, session)?);
-    }
-    for possibility in &plan.possibilities {
-        let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
-        let next = match &all {
-            Some(all) if ended => Checked::unanswered(&possibility.property, all),
-            _ => {
-                let watcher = watcher(session, &settings.output, std::convert::identity)?;
-                possibility::check(model, possibility, &settings.resources, &watcher)?
-            }
-        };
-        all = Some(match all {
-            Some(all) => all.and(next, settings.stop),
-            None => next,
-        });
-    }
-    for property in &properties {
-        let ended = all.as_ref().is_some_and(|all| settings.stop == Stop::First && is_over(all));
-        let meter = match engine {
-            LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => std::convert::identity,
-            LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
-        };
-        let next = match &all {
-            Some(all) if ended => Checked::unanswered(&property.property, all),
-            _ => {
-                let watcher = watcher(session, &settings.output, meter)?;
-                liveness_checked(model, property, &liveness, settings, session, &watcher)?
-            }
-        };
-        all = Some(match all {
-            Some(all) => all.and(next, settings.stop),
-            None => next,
-        });
-    }
-    all.context("there is something to check")
+    Ok(engine)
 }
 
 /// Answers a question about infinite runs, with a place for files if the engine may have any.
@@ -156,8 +159,12 @@ fn liveness_checked(
     liveness: &LivenessSettings,
     settings: &CheckSettings,
     session: &Session,
-    watcher: &Watcher,
 ) -> anyhow::Result<Checked> {
+    let meter = match liveness.engine {
+        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => std::convert::identity,
+        LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
+    };
+    let watcher = watcher(session, &settings.output, meter)?;
     let home = match liveness.engine {
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
         LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => {
@@ -165,7 +172,7 @@ fn liveness_checked(
             Some(home(&settings.disk, liveness.generation, identity, settings.output.quiet, session)?)
         }
     };
-    let outcome = liveness::check(model, property, liveness, &settings.resources, watcher, home.as_ref());
+    let outcome = liveness::check(model, property, liveness, &settings.resources, &watcher, home.as_ref());
     let mut checked = searched(home.as_ref(), outcome)?;
     settle(home.as_ref(), &mut checked.exploration)?;
     if let Some(answer) = checked.answers.first_mut() {

@@ -5,7 +5,7 @@ pub mod check;
 pub mod engines;
 pub mod explore;
 pub mod help;
-pub(crate) mod output;
+mod output;
 pub mod simulate;
 pub mod translate;
 
@@ -20,11 +20,10 @@ use crate::layer_engine::LayerEngine;
 use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::property::{Plan, PlanError, Questions};
+use crate::report::say::{say, say_coloured};
 use crate::run::{Exploration, Limit, RunError};
 use crate::session::Session;
 use crate::settings::{DiskSettings, ModelSettings, OutputSettings};
-
-pub use output::{say, say_coloured};
 
 use output::{Output, print, print_bytes, print_summary};
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::report::escape;
+use crate::report::say::say;
 use crate::settings::Destination;
 
 /// An output that was found writable before the work began.
@@ -124,23 +125,6 @@ pub(super) fn print_bytes(text: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
-}
-
-/// Says something on standard error, in whole lines.
-pub fn say(text: &str) {
-    tell(&escape::text(text));
-}
-
-/// The same with a text that may have colours.
-pub fn say_coloured(text: &str) {
-    tell(&escape::coloured(text));
-}
-
-/// What cannot be told is no reason to end a run.
-fn tell(text: &str) {
-    let mut stderr = io::stderr().lock();
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.write_all(end.as_bytes()));
 }
 
 /// Prints a summary, beside standard output if that is taken for something else.

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::assemble::Model;
-use crate::assumption;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
 use crate::figures::{CostFigures, DiskFigures};
@@ -64,7 +63,7 @@ pub fn checked(model: &Model, checked: &Checked, assumptions: &[String]) -> Stri
     if checked.exploration.limit.is_none() && checked.answers.iter().any(Answer::is_open) {
         let _ = writeln!(text, "{PRUNED}");
     }
-    let _ = write!(text, "{}", assumption::line(assumptions));
+    let _ = write!(text, "{}", assuming(assumptions));
     if let Some(limit) = checked.exploration.limit {
         let _ = writeln!(text, "not finished: {}", limit_sentence(limit));
     }
@@ -81,6 +80,14 @@ pub fn checked(model: &Model, checked: &Checked, assumptions: &[String]) -> Stri
     }
     text.push_str(&afterwards(&checked.exploration));
     text
+}
+
+/// What a verdict takes for granted, in a line; nothing if there is nothing.
+pub fn assuming(assumptions: &[String]) -> String {
+    match assumptions {
+        [] => String::new(),
+        some => format!("assuming: {}\n", Printable(&some.join("; "))),
+    }
 }
 
 /// Whether what is counted are states, or classes of them.
