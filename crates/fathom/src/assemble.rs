@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget};
+use fathom_disk::storage::direct::heap;
 use fathom_exec::interpreter::Interpreter;
 use fathom_exec::jit::Compiled;
 use fathom_lang::diagnostic::Diagnostics;
@@ -20,6 +21,7 @@ use fathom_model::symmetry::{Symmetric, Symmetry};
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::values::PossibleValues;
 
+use crate::execution::Execution;
 use crate::machine;
 use crate::run::RunError;
 use crate::settings::Resources;
@@ -265,23 +267,13 @@ impl Model {
     }
 
     /// The system of the model that searches expand, with these labels in place of its own: compiled if that is wanted and this machine
-    /// can, else the reference system. Both have the same records and take the same steps. States that are alike are one if they are to be.
-    pub fn system(&self, labels: Vec<Label>, jit: bool) -> System {
-        let system = self.plain_system(labels, jit);
+    /// can, else the reference system. States that are alike are one if they are to be.
+    pub fn system(&self, labels: Vec<Label>, execution: Execution<'_>) -> System {
+        let system = execution.system(self, labels);
         match self.symmetry().filter(|_| self.symmetric) {
             Some(symmetry) => System::Symmetric(Box::new(Symmetric::new(system, symmetry))),
             None => system,
         }
-    }
-
-    fn plain_system(&self, labels: Vec<Label>, jit: bool) -> System {
-        if jit {
-            let program = Program { labels: labels.clone(), ..self.program.clone() };
-            if let Ok(compiled) = Compiled::new(program, &self.values) {
-                return System::Compiled(compiled);
-            }
-        }
-        System::Interpreted(self.interpreter(labels))
     }
 }
 
@@ -353,6 +345,8 @@ pub fn data_budget(resources: &Resources) -> Result<Budget, RunError> {
         return Err(RunError::RamTooSmall { given: resources.ram, least });
     }
     let bytes = resources.data_budget.unwrap_or(resources.ram - floor);
+    // What is free already is no part of the floor: what reading and compiling took, or a search before this one.
+    heap::give_free_pages_back();
     Ok(Budget::new(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 

@@ -21,6 +21,7 @@ use fathom_search::layer_loop::Observer;
 use fathom_search::rank_audit::{Place, PlaceOf, RankAudit, RankAudited};
 
 use crate::assemble::{Model, System};
+use crate::execution::Execution;
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::LivenessProperty;
 use crate::semi_external;
@@ -89,8 +90,13 @@ pub fn product(
     }
     let automaton = Automaton { atom_count: atoms.len(), ..read.automaton };
     let names = AutomatonNames { automaton: property.names.automaton.clone(), states: Vec::new() };
-    Product::new(model.system(property.labels.clone(), false), automaton, names, &behaviour.fair)
-        .map_err(|error| error.to_string())
+    Product::new(
+        model.system(property.labels.clone(), Execution::Interpreted),
+        automaton,
+        names,
+        &behaviour.fair,
+    )
+    .map_err(|error| error.to_string())
 }
 
 impl BehaviourAudit<'_> {

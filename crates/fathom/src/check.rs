@@ -19,6 +19,7 @@ use fathom_search::watch::{Condition, Finding};
 
 use crate::assemble::{self, Model, System};
 use crate::coverage::Coverage;
+use crate::execution::Execution;
 use crate::home::Home;
 use crate::layer_engine::{Kept, LayerEngine, Searched};
 use crate::observer::Watcher;
@@ -171,7 +172,7 @@ pub fn check(
     home: Option<&Home>,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, resources.jit);
+    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
     let settings = Settings {
         threads: resources.threads,
         conditions: system.conditions.clone(),
@@ -257,8 +258,8 @@ pub(crate) struct CheckedSystem {
 }
 
 impl CheckedSystem {
-    pub(crate) fn new(model: &Model, plan: &Plan, jit: bool) -> CheckedSystem {
-        let mut system = model.system(plan.labels.clone(), jit);
+    pub(crate) fn new(model: &Model, plan: &Plan, execution: Execution<'_>) -> CheckedSystem {
+        let mut system = model.system(plan.labels.clone(), execution);
         if plan.looks_for_stuttering() {
             system = system.excusing(plan.valid_end);
         }

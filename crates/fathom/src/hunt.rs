@@ -19,6 +19,7 @@ use fathom_search::watch::Condition;
 use crate::assemble::{self, Model};
 use crate::check::{Answer, Checked, CheckedSystem, Stop, Verdict, is_vacuous, proven, verdict_on};
 use crate::coverage::Coverage;
+use crate::execution::Execution;
 use crate::observer::Watcher;
 use crate::property::{Plan, PropertyKind};
 use crate::run::{Counts, Exploration, Limit, RunError, Usage};
@@ -36,7 +37,7 @@ pub fn check_bitstate(
     watcher: &Watcher,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, resources.jit);
+    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
     let budget = assemble::data_budget(resources)?;
     // The rest is for the run that is told.
     let (bits_bytes, stack_bytes) = (budget.limit() / 8 * 5, budget.limit() / 4);
@@ -102,7 +103,7 @@ pub fn random_walks(
     watcher: &Watcher,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, resources.jit);
+    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
     let hunt = Hunt {
         system: system.system(),
         conditions: &system.conditions,

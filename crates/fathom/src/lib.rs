@@ -8,6 +8,8 @@
 //! | [`settings`] | what is a run asked to do? |
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
+//! | `reading` | does reading a model keep within the memory and the time of the run? |
+//! | [`execution`] | how does a model make its steps, and how much memory may it take to get there? |
 //! | [`layer_engine`] | which engine searches breadth-first, and what is left of its search? |
 //! | [`identity`] | what is a run on disk about? |
 //! | [`home`] | where does a run live on disk, and what becomes of it? |
@@ -41,6 +43,7 @@ pub mod behaviour_audit;
 pub mod check;
 pub mod command;
 pub mod coverage;
+pub mod execution;
 pub mod export;
 pub mod figures;
 pub mod home;
@@ -56,6 +59,7 @@ pub mod observer;
 pub mod possibility;
 pub mod progress;
 pub mod property;
+mod reading;
 pub mod report;
 pub mod run;
 pub mod scratch;

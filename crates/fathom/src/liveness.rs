@@ -20,6 +20,7 @@ use fathom_search::unfold::unfold_lasso;
 
 use crate::assemble::{self, Model, System};
 use crate::check::{Answer, Checked, Stop, Verdict, no_run};
+use crate::execution::Execution;
 use crate::figures::StructureFigures;
 use crate::home::Home;
 use crate::identity::{Behaviour, Identity};
@@ -58,7 +59,8 @@ impl LivenessSettings {
         settings: &ModelSettings,
     ) -> Result<Identity, RunError> {
         let automaton = self.engine.automaton(property);
-        let product = liveness_search::product(model, property, automaton, &self.fair, false)?;
+        let product =
+            liveness_search::product(model, property, automaton, &self.fair, Execution::Interpreted)?;
         let labels: Vec<&str> = property.labels.iter().map(|label| label.name.as_str()).collect();
         let behaviour = Behaviour {
             statement: property.statement.clone(),
@@ -82,7 +84,8 @@ pub fn check(
     let began = Instant::now();
     let fair = &settings.fair;
     let automaton = settings.engine.automaton(property);
-    let product = liveness_search::product(model, property, automaton, fair, resources.jit)?;
+    let product =
+        liveness_search::product(model, property, automaton, fair, Execution::wanted(resources, watcher))?;
     let budget = assemble::data_budget(resources)?;
     let task = Task {
         engine: settings.engine,

@@ -22,6 +22,7 @@ use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{Ending, Observer, Progress};
 
 use crate::assemble::{Model, System};
+use crate::execution::Execution;
 use crate::figures::{DiskFigures, IoFigures, PassFigures};
 use crate::home::{Home, PARENT};
 use crate::layer_engine::LayerEngine;
@@ -154,9 +155,9 @@ pub(crate) fn product(
     property: &LivenessProperty,
     automaton: &Automaton,
     fair: &[u32],
-    jit: bool,
+    execution: Execution<'_>,
 ) -> Result<Product<System>, RunError> {
-    let system = model.system(property.labels.clone(), jit);
+    let system = model.system(property.labels.clone(), execution);
     Ok(Product::new(system, automaton.clone(), property.names.clone(), fair)?)
 }
 

@@ -19,6 +19,7 @@ use fathom_search::trace::path_to;
 
 use crate::assemble::{self, Model};
 use crate::check::{Answer, Checked, Stop, Verdict, judged, real_path};
+use crate::execution::Execution;
 use crate::home::PARENT;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
@@ -55,7 +56,7 @@ pub fn check(
     watcher: &Watcher,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = model.system(vec![possibility.goal.clone()], resources.jit);
+    let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, watcher));
     let budget = assemble::data_budget(resources)?;
     let settings = layer_loop::Settings {
         threads: resources.threads,

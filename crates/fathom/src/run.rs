@@ -14,6 +14,7 @@ use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
 
 use crate::assemble::{self, Model};
 use crate::coverage::Coverage;
+use crate::execution::Execution;
 use crate::figures::{CostFigures, DiskFigures, IoFigures, PassFigures, StructureFigures};
 use crate::home::Home;
 use crate::layer_engine::{LayerEngine, Searched};
@@ -229,11 +230,17 @@ pub fn explore(
     let plain;
     let system: &dyn TransitionSystem = match property {
         Some(property) => {
-            product = liveness_search::product(model, property, &property.automaton, &[], resources.jit)?;
+            product = liveness_search::product(
+                model,
+                property,
+                &property.automaton,
+                &[],
+                Execution::wanted(resources, watcher),
+            )?;
             &product
         }
         None => {
-            plain = model.system(Vec::new(), resources.jit);
+            plain = model.system(Vec::new(), Execution::wanted(resources, watcher));
             &plain
         }
     };

@@ -210,6 +210,7 @@ mod tests {
 
     use super::*;
     use crate::assemble::{Model, ModelOptions};
+    use crate::execution::Execution;
     use crate::liveness_property::LivenessQuestions;
     use crate::observer::Watcher;
     use crate::settings::Resources;
@@ -221,7 +222,9 @@ mod tests {
         let questions =
             LivenessQuestions { formulas: vec![formula.to_owned()], ..LivenessQuestions::default() };
         let property = questions.properties(&model).unwrap().pop().unwrap();
-        let product = liveness_search::product(&model, &property, &property.searched, &[], false).unwrap();
+        let product =
+            liveness_search::product(&model, &property, &property.searched, &[], Execution::Interpreted)
+                .unwrap();
         let (budget, watcher) = (Budget::new(64 << 20), Watcher::silent(None));
         let resources = Resources { threads: 1, ..Resources::of_this_machine() };
         let task = Task {

@@ -11,6 +11,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::layer_loop::{Ending, Observer, Progress, Settings, Tuning};
 
 use crate::assemble::{self, Model};
+use crate::execution::Execution;
 use crate::layer_engine::LayerEngine;
 use crate::observer::Watcher;
 use crate::run::RunError;
@@ -25,7 +26,7 @@ pub struct Observed {
 
 /// Explores a model, up to the limits, and notes the values of its variables.
 pub fn observe(model: &Model, resources: &Resources, watcher: &Watcher) -> Result<Observed, RunError> {
-    let system = model.system(Vec::new(), resources.jit);
+    let system = model.system(Vec::new(), Execution::wanted(resources, watcher));
     let components = &system.shape().components;
     let measuring = Measuring { watcher, components, values: Mutex::new(vec![None; components.len()]) };
     let settings = Settings {

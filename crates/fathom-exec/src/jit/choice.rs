@@ -41,6 +41,9 @@ impl<'a> Emitter<'a, '_> {
             |one: &u32, other: &u32| are_instances(&actions[*one as usize], &actions[*other as usize]);
         let mut waiting = Vec::new();
         for run in numbers.chunk_by(together) {
+            if self.is_full() {
+                return;
+            }
             if loops && run.len() >= INSTANCES_MIN {
                 self.each(&std::mem::take(&mut waiting), full);
                 self.instances(run, full);
@@ -71,7 +74,7 @@ impl<'a> Emitter<'a, '_> {
         let row_bytes = 8 * (1 + command.parameters.len() as i64);
         let first = table.as_ptr() as i64;
         self.tables.instances.push(table);
-        let cursor = self.builder.declare_var(types::I64);
+        let cursor = self.register();
         let start = self.integer(first);
         self.builder.def_var(cursor, start);
         let [head, exit] = [(); 2].map(|()| self.builder.create_block());
@@ -97,6 +100,8 @@ impl<'a> Emitter<'a, '_> {
         let more = self.builder.ins().icmp_imm_s(IntCC::NotEqual, next, end);
         self.builder.ins().brif(more, head, &[], exit, &[]);
         self.builder.seal_block(head);
+        self.release_register(cursor);
+        self.release(&command.parameters);
         self.enter(exit);
     }
 
@@ -116,6 +121,9 @@ impl<'a> Emitter<'a, '_> {
     fn candidates(&mut self, candidates: &[Candidate<'a>], full: Block) {
         let mut rest = candidates;
         while let [first, ..] = rest {
+            if self.is_full() {
+                return;
+            }
             let (run, shared) = self.shared(rest);
             if run >= SHARED_MIN {
                 self.together(&rest[..run], &shared, full);

@@ -14,7 +14,7 @@ use fathom_model::program::{Program, VariableId};
 use fathom_model::span::Span;
 
 use super::interval::Interval;
-use super::temporary::Binding;
+use super::temporary::{Binding, Unused};
 use super::view::View;
 
 /// A value of 64 bits on its way, and the interval it lies in.
@@ -91,6 +91,8 @@ pub(super) struct Emitter<'a, 'f> {
     pub(super) cursors: Option<Cursors>,
     /// What stands for the temporaries in scope.
     pub(super) bindings: HashMap<VariableId, Binding>,
+    /// What temporaries may be kept in that come next.
+    pub(super) unused: Unused,
     /// Where the blocks around the statement being compiled end, the innermost last.
     pub(super) exits: Vec<Block>,
     /// Where an action goes on that is assumed away.
@@ -112,6 +114,8 @@ pub(super) struct Tables {
     pub(super) instances: Vec<Box<[i64]>>,
     /// Whether instances of rules are gone through in loops.
     pub(super) loops: bool,
+    /// How many instructions the function under construction may have.
+    pub(super) instructions_max: usize,
 }
 
 /// How and where something that is compiled may fault.
@@ -129,6 +133,14 @@ pub(super) struct Cursors {
     pub(super) target: Variable,
     /// Where the next action goes.
     pub(super) action: Variable,
+}
+
+impl Tables {
+    /// What they hold.
+    pub(super) fn bytes(&self) -> usize {
+        let rows: usize = self.instances.iter().map(|table| size_of_val(&**table)).sum();
+        rows + size_of_val(&*self.sites)
+    }
 }
 
 impl Regions {
@@ -173,6 +185,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             view,
             cursors: None,
             bindings: HashMap::new(),
+            unused: Unused::default(),
             exits: Vec::new(),
             discard: None,
             relay: None,
@@ -182,6 +195,11 @@ impl<'a, 'f> Emitter<'a, 'f> {
 
     pub(super) fn words(&self) -> usize {
         self.layout.words()
+    }
+
+    /// Whether the function has more instructions than it may: nothing needs to be added, since it will not be compiled.
+    pub(super) fn is_full(&self) -> bool {
+        self.builder.func.dfg.num_insts() > self.tables.instructions_max
     }
 
     pub(super) fn field(&self, variable: VariableId) -> Field {

@@ -21,7 +21,8 @@
 //! | `emitter` | what does every piece of code share? |
 //! | `runtime` | where does compiled code touch memory, and why may it? |
 //!
-//! Memory: the machine code, a few tens of bytes per node of the program. One call allocates one record.
+//! Memory: the machine code, a few tens of bytes per node of the program. One call allocates one record. While compiling, some hundred bytes for every
+//! instruction of the largest function ([`Compiled::within`] bounds them); it is dropped before the next one is begun.
 
 mod action;
 mod choice;
@@ -44,7 +45,7 @@ use cranelift_codegen::ir::{AbiParam, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
+use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 use fathom_model::layout::{Layout, Possible};
 use fathom_model::program::{Composition, Program, Role};
 use fathom_model::record::Records;
@@ -74,6 +75,8 @@ pub enum Unsupported {
     Machine(String),
     /// The code generator gave up, on a function that is too large for it for example.
     Program(String),
+    /// Compiling takes more memory than it may.
+    Memory,
 }
 
 impl std::fmt::Display for Unsupported {
@@ -81,6 +84,9 @@ impl std::fmt::Display for Unsupported {
         match self {
             Unsupported::Machine(reason) => write!(formatter, "no compiled code on this machine: {reason}"),
             Unsupported::Program(reason) => write!(formatter, "the model cannot be compiled: {reason}"),
+            Unsupported::Memory => {
+                formatter.write_str("the model is too large to be compiled within its memory")
+            }
         }
     }
 }
@@ -100,9 +106,17 @@ impl Compiled {
     /// # Panics
     /// If the program is not well formed: the front-end that made it is wrong.
     pub fn new(program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
+        Compiled::within(usize::MAX, program, possible)
+    }
+
+    /// As [`Compiled::new`], if compiling takes no more than so many bytes at any time, and the code no more in the end. It gives up before it takes more.
+    ///
+    /// # Panics
+    /// As [`Compiled::new`].
+    pub fn within(bytes: usize, program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
         let interpreter = Interpreter::new(program, possible);
         let plan = plan::Plan::new(interpreter.program(), interpreter.layout().words());
-        Compiled::planned(interpreter, &plan)
+        Compiled::planned(interpreter, &plan, bytes)
     }
 
     /// As [`Compiled::new`] compiles large programs, whatever the size: one piece of code for all instances of a rule. Compiles faster, runs
@@ -113,11 +127,11 @@ impl Compiled {
     pub fn compact(program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
         let interpreter = Interpreter::new(program, possible);
         let plan = plan::Plan::compact(interpreter.program(), interpreter.layout().words());
-        Compiled::planned(interpreter, &plan)
+        Compiled::planned(interpreter, &plan, usize::MAX)
     }
 
-    fn planned(interpreter: Interpreter, plan: &plan::Plan) -> Result<Compiled, Unsupported> {
-        let (code, sites) = compile(interpreter.program(), interpreter.layout(), plan)?;
+    fn planned(interpreter: Interpreter, plan: &plan::Plan, bytes: usize) -> Result<Compiled, Unsupported> {
+        let (code, sites) = compile(interpreter.program(), interpreter.layout(), plan, bytes)?;
         let program = interpreter.program();
         let movers = program.actions.iter().map(|action| program.movers_of(action));
         Ok(Compiled { movers: movers.collect(), interpreter, code, sites })
@@ -212,11 +226,42 @@ impl std::fmt::Debug for Compiled {
     }
 }
 
-fn compile(program: &Program, layout: &Layout, plan: &plan::Plan) -> Result<(Code, Vec<Site>), Unsupported> {
+fn compile(
+    program: &Program,
+    layout: &Layout,
+    plan: &plan::Plan,
+    bytes: usize,
+) -> Result<(Code, Vec<Site>), Unsupported> {
     if stack_elements(program) > STACK_ELEMENTS_MAX {
         return Err(Unsupported::Program("its temporary arrays are too long for the stack".into()));
     }
     let mut module = module(plan.optimise)?;
+    match compile_into(&mut module, program, layout, plan, bytes) {
+        Ok(compiled) => {
+            let Tables { sites, instances, .. } = compiled.tables;
+            let code = Code::finish(module, instances, compiled.functions, layout.words())?;
+            Ok((code, sites))
+        }
+        Err(error) => {
+            runtime::discard(module);
+            Err(error)
+        }
+    }
+}
+
+/// What a module refers to, and its functions: the one that expands, if there is one, and the one that labels.
+struct Functions {
+    tables: Tables,
+    functions: [Option<FuncId>; 2],
+}
+
+fn compile_into(
+    module: &mut JITModule,
+    program: &Program,
+    layout: &Layout,
+    plan: &plan::Plan,
+    bytes: usize,
+) -> Result<Functions, Unsupported> {
     let mut signature = module.make_signature();
     signature.params.extend([AbiParam::new(types::I64); 3]);
     signature.returns.push(AbiParam::new(types::I64));
@@ -224,19 +269,19 @@ fn compile(program: &Program, layout: &Layout, plan: &plan::Plan) -> Result<(Cod
     let mut compiler = lower::Compiler {
         program,
         layout,
-        module: &mut module,
+        module,
         wrap,
         tables: Tables { loops: plan.loops, ..Tables::default() },
         scratch: FunctionBuilderContext::new(),
+        bytes,
+        code_bytes: 0,
     };
     let expand = match program.composition {
         Composition::Asynchronous => Some(compiler.expand(plan)?),
         Composition::Synchronous => None,
     };
     let label = compiler.label()?;
-    let Tables { sites, instances, .. } = compiler.tables;
-    let code = Code::finish(module, instances, [expand, Some(label)], layout.words())?;
-    Ok((code, sites))
+    Ok(Functions { tables: compiler.tables, functions: [expand, Some(label)] })
 }
 
 /// How many elements of temporary arrays there may be: all of them may be on the stack at once.

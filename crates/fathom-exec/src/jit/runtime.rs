@@ -160,6 +160,12 @@ impl Drop for Code {
     }
 }
 
+/// Gives back the memory of a module that is not finished.
+pub(super) fn discard(module: JITModule) {
+    // SAFETY: nobody has the address of any of its functions: those are told by a module that is finished.
+    unsafe { module.free_memory() };
+}
+
 /// What compiled code calls to wrap a value around a domain whose size is no power of two, where 64 bits do not hold the offset.
 pub(super) extern "C" fn wrap(value: i64, low: i64, high: i64) -> i64 {
     Domain { low, high }.wrap(value)

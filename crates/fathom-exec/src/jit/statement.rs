@@ -59,7 +59,12 @@ pub(super) fn weight(body: &[Statement]) -> usize {
 impl Emitter<'_, '_> {
     /// Compiles statements one after the other.
     pub(super) fn statements(&mut self, body: &[Statement]) {
-        body.iter().for_each(|statement| self.statement(statement));
+        for statement in body {
+            if self.is_full() {
+                return;
+            }
+            self.statement(statement);
+        }
     }
 
     fn statement(&mut self, statement: &Statement) {
@@ -82,6 +87,7 @@ impl Emitter<'_, '_> {
                 self.exits.push(exit);
                 self.statements(body);
                 self.exits.pop();
+                self.release(locals);
                 self.builder.ins().jump(exit, &[]);
                 self.enter(exit);
             }
@@ -112,6 +118,7 @@ impl Emitter<'_, '_> {
         self.statements(body);
         self.forget_to(facts);
         let value = self.value(value);
+        self.release(locals);
         self.exits = exits;
         value
     }
@@ -145,7 +152,7 @@ impl Emitter<'_, '_> {
     }
 
     fn repeat(&mut self, condition: &Expression, body: &[Statement], bound: u32, span: Span) {
-        let rounds = self.builder.declare_var(types::I64);
+        let rounds = self.register();
         let none = self.integer(0);
         self.builder.def_var(rounds, none);
         let [head, round, exit] = [(); 3].map(|()| self.builder.create_block());
@@ -164,6 +171,7 @@ impl Emitter<'_, '_> {
         self.forget_to(facts);
         self.builder.ins().jump(head, &[]);
         self.builder.seal_block(head);
+        self.release_register(rounds);
         self.enter(exit);
     }
 
@@ -196,12 +204,13 @@ impl Emitter<'_, '_> {
         self.builder.def_var(register, after);
         self.builder.ins().jump(head, &[]);
         self.builder.seal_block(head);
+        self.release(&[counter]);
         self.enter(exit);
     }
 
     /// Compiles a loop over the offsets of elements.
     fn for_each_element(&mut self, count: u32, compile: impl FnOnce(&mut Self, Value)) {
-        let register = self.builder.declare_var(types::I64);
+        let register = self.register();
         let none = self.integer(0);
         self.builder.def_var(register, none);
         let [head, exit] = [(); 2].map(|()| self.builder.create_block());
@@ -214,6 +223,7 @@ impl Emitter<'_, '_> {
         let more = self.builder.ins().icmp_imm_s(IntCC::UnsignedLessThan, next, i64::from(count));
         self.builder.ins().brif(more, head, &[], exit, &[]);
         self.builder.seal_block(head);
+        self.release_register(register);
         self.enter(exit);
     }
 

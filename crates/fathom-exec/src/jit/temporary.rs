@@ -2,6 +2,9 @@
 //!
 //! A parameter of an instance is a constant, a scalar is in a register, an array on the stack, eight bytes to an element. Indices on the stack are checked or
 //! clamped like those in records.
+//!
+//! What a temporary is kept in serves another one when its scope ends. While a function is built there is an entry for every register and block, so that
+//! registers which are never given back take memory with the square of the length of a body: 3 GB were seen where 300 MB suffice.
 
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::Variable;
@@ -21,7 +24,53 @@ pub(super) enum Binding {
     Stack(StackSlot),
 }
 
+/// Registers and room on the stack that no temporary in scope is kept in.
+#[derive(Debug, Default)]
+pub(super) struct Unused {
+    registers: Vec<Variable>,
+    /// With their bytes.
+    slots: Vec<(u32, StackSlot)>,
+}
+
 impl Emitter<'_, '_> {
+    /// A register of 64 bits that nothing is kept in.
+    pub(super) fn register(&mut self) -> Variable {
+        self.unused.registers.pop().unwrap_or_else(|| self.builder.declare_var(types::I64))
+    }
+
+    /// Nothing reads the register before it is set again.
+    pub(super) fn release_register(&mut self, register: Variable) {
+        self.unused.registers.push(register);
+    }
+
+    /// Ends the scope of temporaries.
+    pub(super) fn release(&mut self, locals: &[VariableId]) {
+        for local in locals {
+            match self.bindings.remove(local) {
+                Some(Binding::Register(register, _)) => self.release_register(register),
+                Some(Binding::Stack(slot)) => {
+                    let bytes = self.stack_bytes(*local);
+                    self.unused.slots.push((bytes, slot));
+                }
+                Some(Binding::Constant(_)) | None => {}
+            }
+        }
+    }
+
+    fn stack_bytes(&self, variable: VariableId) -> u32 {
+        8 * self.program.variable(variable).initial.len() as u32
+    }
+
+    fn stack_slot(&mut self, bytes: u32) -> StackSlot {
+        match self.unused.slots.iter().rposition(|(other, _)| *other == bytes) {
+            Some(place) => self.unused.slots.swap_remove(place).1,
+            None => {
+                let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
+                self.builder.create_sized_stack_slot(data)
+            }
+        }
+    }
+
     pub(super) fn is_temporary(&self, variable: VariableId) -> bool {
         self.program.variable(variable).role == Role::Temporary
     }
@@ -33,7 +82,7 @@ impl Emitter<'_, '_> {
 
     /// Binds a scalar to a register of values in an interval.
     pub(super) fn bind_register(&mut self, variable: VariableId, interval: Interval) -> Variable {
-        let register = self.builder.declare_var(types::I64);
+        let register = self.register();
         self.bindings.insert(variable, Binding::Register(register, interval));
         register
     }
@@ -49,9 +98,7 @@ impl Emitter<'_, '_> {
                 self.builder.def_var(register, initial);
                 continue;
             }
-            let bytes = 8 * variable.initial.len() as u32;
-            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
-            let slot = self.builder.create_sized_stack_slot(data);
+            let slot = self.stack_slot(self.stack_bytes(local));
             self.bindings.insert(local, Binding::Stack(slot));
             for (element, initial) in (0..).zip(&variable.initial) {
                 let initial = self.integer(*initial);

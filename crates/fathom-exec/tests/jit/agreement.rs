@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fathom_exec::interpreter::Interpreter;
-use fathom_exec::jit::Compiled;
+use fathom_exec::jit::{Compiled, Unsupported};
 use fathom_model::layout::Possible;
 use fathom_model::program::Program;
 use fathom_model::record::{RecordBuffer, Records};
@@ -44,6 +44,23 @@ pub(crate) fn compare_compact(
     let compiled =
         Compiled::compact(program.clone(), possible).unwrap_or_else(|error| panic!("{name}: {error}"));
     compare_with(&compiled, possible, states_max, name)
+}
+
+/// Compiles within less and less memory: what is compiled is equal, and what is not says that it is for want of memory. Gives how many were and how many not.
+pub(crate) fn compare_within(program: &Program, possible: &dyn Possible, name: &str) -> (usize, usize) {
+    let (mut made, mut refused) = (0, 0);
+    for bytes in [usize::MAX, 64 << 20, 16 << 20, 8 << 20, 5 << 20, 4 << 20, 1 << 20, 0] {
+        match Compiled::within(bytes, program.clone(), possible) {
+            Ok(compiled) => {
+                compare_with(&compiled, possible, 100, name);
+                assert_eq!(refused, 0, "{name}: less memory does not help");
+                made += 1;
+            }
+            Err(Unsupported::Memory) => refused += 1,
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+    (made, refused)
 }
 
 fn compare_with(compiled: &Compiled, possible: &dyn Possible, states_max: usize, name: &str) -> Seen {

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use fathom_lang::murphi::{MurphiOptions, compile};
 use fathom_lang::source::SourceText;
+use fathom_model::layout::Declared;
 use fathom_model::program::Program;
 use fathom_model::values::PossibleValues;
 
-use crate::agreement::{Seen, compare, compare_compact};
+use crate::agreement::{Seen, compare, compare_compact, compare_within};
 
 /// The Murphi files in a folder and in those inside it.
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -49,6 +50,33 @@ fn our_own_murphi_models_take_the_same_steps() {
         assert!(compare_both(path, 1_000, &mut seen), "{} is a model", path.display());
     }
     eprintln!("{} models: {seen:?}", files.len());
+}
+
+#[test]
+fn what_is_compiled_within_little_memory_takes_the_same_steps() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let mut programs: Vec<(String, Program)> = Vec::new();
+    for path in files(&folder) {
+        programs.extend(read(&path).map(|program| (path.display().to_string(), program)));
+    }
+    // One long body, whose temporaries are many.
+    let calls = "f(x); ".repeat(300);
+    let text = format!(
+        "type N: 0..7; var x: N; \
+         procedure f(var n: N); var a: N; b: N; begin a := n; b := (a + 1) % 8; for i: N do if i = b then a := i; end; end; n := a; end; \
+         startstate begin x := 0; end; rule \"long\" true ==> begin {calls} end;"
+    );
+    let source = SourceText::new("long.m", &text);
+    let long = compile(&source, &MurphiOptions::default())
+        .unwrap_or_else(|it| panic!("{}", it.render(&source, false)));
+    programs.push(("long.m".into(), long.program));
+    for (name, program) in &programs {
+        let (made, refused) = compare_within(program, &PossibleValues::of(program), name);
+        eprintln!("{name}: compiled {made} times, refused {refused} times");
+        assert!(made > 0 && refused > 0, "{name}");
+    }
+    let (made, refused) = compare_within(&programs.last().unwrap().1, &Declared, "long.m");
+    assert!(made < 6 && refused > 2, "a long body takes memory: {made} {refused}");
 }
 
 #[test]

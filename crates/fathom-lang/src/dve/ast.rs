@@ -142,16 +142,16 @@ pub(crate) struct Expression<'s> {
     pub(crate) depth: u32,
 }
 
-/// The forms of an expression.
+/// The forms of an expression. The rare ones are boxed: large models are mostly comparisons of a name and a number, and the tree is what reading them takes.
 #[derive(Debug)]
 pub(crate) enum ExpressionKind<'s> {
     Number(i64),
     Name(Name<'s>),
     Element(Name<'s>, Box<Expression<'s>>),
     /// `P.s`
-    InState(Name<'s>, Name<'s>),
+    InState(Box<[Name<'s>; 2]>),
     /// `P->x` or `P->x[i]`
-    Foreign(Name<'s>, Name<'s>, Option<Box<Expression<'s>>>),
+    Foreign(Box<[Name<'s>; 2]>, Option<Box<Expression<'s>>>),
     Unary(UnaryOperator, Box<Expression<'s>>),
     Binary(BinaryOperator, Box<Expression<'s>>, Box<Expression<'s>>),
     Logical(Logical, Vec<Expression<'s>>),

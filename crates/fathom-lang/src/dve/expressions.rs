@@ -173,14 +173,14 @@ impl<'s> Parser<'s, '_> {
         let kind = match self.kind() {
             TokenKind::Dot => {
                 self.advance();
-                ExpressionKind::InState(name, self.name("a state's name")?)
+                ExpressionKind::InState(Box::new([name, self.name("a state's name")?]))
             }
             TokenKind::Arrow => {
                 self.advance();
                 let variable = self.name("the name of a variable of that process")?;
                 let index = self.bracketed()?;
                 depth += index.as_ref().map_or(0, |index| index.depth);
-                ExpressionKind::Foreign(name, variable, index.map(Box::new))
+                ExpressionKind::Foreign(Box::new([name, variable]), index.map(Box::new))
             }
             TokenKind::OpenParenthesis => {
                 let message = "process instances and calls are not supported";

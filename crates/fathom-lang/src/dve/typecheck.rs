@@ -106,8 +106,9 @@ impl<'a> Checker<'a> {
                 let symbol = self.variable(*name)?;
                 self.element(symbol, *name, index?, span)
             }
-            ast::ExpressionKind::InState(process, state) => self.in_state(*process, *state, span),
-            ast::ExpressionKind::Foreign(process, name, index) => {
+            ast::ExpressionKind::InState(names) => self.in_state(names[0], names[1], span),
+            ast::ExpressionKind::Foreign(names, index) => {
+                let [process, name] = &**names;
                 let index = match index {
                     Some(index) => Some(self.expression(index)?),
                     None => None,

@@ -14,6 +14,7 @@ use crate::assemble::{self, Model};
 use crate::assumption::Choices;
 use crate::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
 use crate::check::CheckedSystem;
+use crate::execution::Execution;
 use crate::home::Home;
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
@@ -34,7 +35,7 @@ pub fn run(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> 
         "a run that explores a product proves nothing: check a formula, or a property process"
     );
     let model_settings = model_settings(settings, &identity);
-    let model = read_model(&model_settings, true)?;
+    let model = read_model(&model_settings, &settings.resources, true)?;
     if let Some(behaviour) = identity.behaviour() {
         return run_behaviour(settings, session, &model, &identity, behaviour, &volume, json_output);
     }
@@ -212,8 +213,8 @@ fn audited(
     settings: &AuditSettings,
     session: &Session,
 ) -> anyhow::Result<Result<Audited, String>> {
-    let checked = plan.map(|plan| CheckedSystem::new(model, plan, false));
-    let plain = model.system(Vec::new(), false);
+    let checked = plan.map(|plan| CheckedSystem::new(model, plan, Execution::Interpreted));
+    let plain = model.system(Vec::new(), Execution::Interpreted);
     let (system, conditions): (&dyn TransitionSystem, _) = match &checked {
         Some(checked) => (checked.system(), checked.conditions.clone()),
         None => (&plain, Vec::new()),

@@ -27,7 +27,7 @@ use crate::settings::{CheckEngine, CheckSettings, Destination, TraceFormat};
 
 /// Checks a model and reports.
 pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> {
-    let model = read_model(&settings.model, settings.output.quiet)?;
+    let model = read_model(&settings.model, &settings.resources, settings.output.quiet)?;
     let plan = plan(&model, &settings.questions)?;
     let json_output = Output::open_all(settings.output.json.as_ref())?;
     let trace_output = settings

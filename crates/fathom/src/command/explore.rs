@@ -5,6 +5,7 @@ use fathom_model::system::TransitionSystem;
 
 use super::{Output, home, print, print_summary, read_model, say, searched, settle, watcher};
 use crate::assemble::Model;
+use crate::execution::Execution;
 use crate::export::{self, RecordFile};
 use crate::home::Home;
 use crate::identity::Identity;
@@ -21,7 +22,7 @@ use crate::widths;
 
 /// Explores a model and reports.
 pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit> {
-    let model = read_model(&settings.model, settings.output.quiet)?;
+    let model = read_model(&settings.model, &settings.resources, settings.output.quiet)?;
     if let Some(dump) = settings.dump {
         print(&dumped(&model, dump, settings, session)?)?;
         return Ok(Exit::Success);
@@ -74,7 +75,8 @@ fn home_of(
     }
     let identity = match product {
         Some(property) => {
-            let system = liveness_search::product(model, property, &property.automaton, &[], false)?;
+            let system =
+                liveness_search::product(model, property, &property.automaton, &[], Execution::Interpreted)?;
             Identity::of_exploration(model, &settings.model, product, system.shape())
         }
         None => {
@@ -126,7 +128,7 @@ fn note_property_process(model: &Model, settings: &ModelSettings, quiet: bool) {
 }
 
 fn write_graph(model: &Model, format: GraphFormat, output: Output) -> anyhow::Result<()> {
-    let system = model.system(Vec::new(), false);
+    let system = model.system(Vec::new(), Execution::Interpreted);
     let graph = export::graph(&system)?;
     let mut bytes = Vec::new();
     graph.write(format, &system, &mut bytes)?;

@@ -20,16 +20,18 @@ use crate::layer_engine::LayerEngine;
 use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::property::{Plan, PlanError, Questions};
+use crate::reading;
 use crate::report::say::{say, say_coloured};
 use crate::run::{Exploration, Limit, RunError};
 use crate::session::Session;
-use crate::settings::{DiskSettings, ModelSettings, OutputSettings};
+use crate::settings::{DiskSettings, ModelSettings, OutputSettings, Resources};
 
 use output::{Output, print, print_bytes, print_summary};
 
 /// Reads the model and shows what looks odd in it.
-fn read_model(settings: &ModelSettings, quiet: bool) -> Result<Model, ModelError> {
-    let model = Model::read(&settings.path, &settings.options)?;
+fn read_model(settings: &ModelSettings, resources: &Resources, quiet: bool) -> Result<Model, ModelError> {
+    let model =
+        reading::watched(&settings.path, resources, || Model::read(&settings.path, &settings.options))?;
     if !quiet && !model.warnings().is_empty() {
         say_coloured(&model.warnings().render(model.source(), std::io::stderr().is_terminal()));
     }

@@ -33,7 +33,7 @@ const HELP: &str = "  NUMBER             take that step
 
 /// Walks as asked.
 pub fn run(settings: &SimulateSettings, session: &Session) -> anyhow::Result<Exit> {
-    let model = read_model(&settings.model, settings.output.quiet)?;
+    let model = read_model(&settings.model, &settings.resources, settings.output.quiet)?;
     let plan = plan(&model, &settings.questions)?;
     let process = model.program().property.as_ref();
     if let Some(process) = process.filter(|process| settings.questions.stated.contains(&process.name)) {

@@ -20,3 +20,17 @@ pub fn give_large_blocks_back() {
         }
     }
 }
+
+/// Gives back the pages that nothing is in, now: what was taken in small pieces and freed stays in the heap, resident, until it is asked to.
+pub fn give_free_pages_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        unsafe extern "C" {
+            fn malloc_trim(kept: usize) -> std::ffi::c_int;
+        }
+        // SAFETY: malloc_trim takes a number, may be called at any time by any thread, and touches no memory that is in use.
+        unsafe {
+            malloc_trim(0);
+        }
+    }
+}

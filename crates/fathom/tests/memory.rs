@@ -1,0 +1,156 @@
+//! Does the memory of the whole process stay within `--ram`, whatever the model is like: too large to compile, too large to read, wide?
+//!
+//! Each run has a memory cgroup of the size of `--ram`, where one can be made: what takes more is killed.
+
+mod command;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use command::{Ran, model, run};
+
+/// A memory cgroup of either version.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(bytes: u64) -> Option<Group> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("fathom-memory-{}-{number}", std::process::id());
+        let versions = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
+        versions.into_iter().find_map(|(root, file)| {
+            let folder = Path::new(root).join(&name);
+            std::fs::create_dir(&folder).ok()?;
+            let group = Group(folder);
+            std::fs::write(group.0.join(file), bytes.to_string()).ok()?;
+            Some(group)
+        })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// Runs the binary with so many MiB, in a cgroup of that size, in a folder of its own. Whatever comes of it, it was not killed.
+fn run_within(mebibytes: u64, words: &[&str]) -> Ran {
+    let place = tempfile::tempdir().expect("a folder");
+    let ram = format!("{mebibytes}MiB");
+    let group = Group::new(mebibytes << 20);
+    let mut command = match &group {
+        Some(group) => {
+            let mut command = Command::new("sh");
+            let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.0.display());
+            command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fathom")]);
+            command
+        }
+        None => Command::new(env!("CARGO_BIN_EXE_fathom")),
+    };
+    let output = command.args(words).args(["--ram", &ram]).current_dir(place.path()).output();
+    let ran = Ran::of(output.expect("it runs"));
+    assert!(ran.code.is_some(), "{words:?} with {ram} was killed: {}{}", ran.stdout, ran.stderr);
+    if ran.code == Some(2) {
+        assert!(ran.stderr.contains("is too little"), "{words:?} with {ram}: {}", ran.stderr);
+        assert!(ran.stderr.contains("needs"), "it says what it needs: {}", ran.stderr);
+    }
+    ran
+}
+
+/// A model of the corpus, where that is there.
+fn of_corpus(name: &str) -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
+    if !path.exists() {
+        eprintln!("SKIPPED: no corpus at ../shared for {name}");
+        return None;
+    }
+    Some(path.canonicalize().expect("it is there").display().to_string())
+}
+
+/// Writes a model.
+fn written(folder: &Path, text: &str) -> String {
+    let path = folder.join("model.m");
+    std::fs::write(&path, text).expect("it is written");
+    path.display().to_string()
+}
+
+#[test]
+fn a_model_too_large_to_compile_is_interpreted_within_its_memory() {
+    for name in ["murphi/models/sci/sci.m", "murphi/models/sci/scierr.m"] {
+        let Some(path) = of_corpus(name) else { return };
+        let small = run_within(32, &["check", &path, "--time-limit", "2s"]);
+        assert_eq!(small.code, Some(2), "{}", small.stderr);
+        let ran = run_within(64, &["check", &path, "--time-limit", "2s"]);
+        assert!(matches!(ran.code, Some(1 | 3)), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("too large to be compiled within --ram: it is interpreted"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn too_little_memory_for_any_run_is_told_with_what_a_run_needs() {
+    for ram in ["1", "4KiB", "1MiB", "6MiB"] {
+        let ran = run(&["explore", &model("peterson.dve"), "--ram", ram]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("before it holds a single state"), "--ram {ram}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn large_texts_keep_within_their_memory_or_are_refused() {
+    let Some(path) = of_corpus("beem/models/plc.4.dve") else { return };
+    assert_eq!(run_within(32, &["explore", &path, "--time-limit", "2s"]).code, Some(2));
+    let ran = run_within(64, &["explore", &path, "--time-limit", "2s"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let Some(path) = of_corpus("beem/models/firewire_tree.5.dve") else { return };
+    for mebibytes in [32, 64] {
+        let ran = run_within(mebibytes, &["explore", &path, "--time-limit", "2s"]);
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("interpreted"), "its functions are small: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn half_a_million_initial_states_keep_within_their_memory_or_are_refused() {
+    let place = tempfile::tempdir().expect("a folder");
+    let text = "type N: 0..499999; var x: N;\n\
+        ruleset n: N do startstate \"s\" begin x := n; end; end;\n\
+        rule \"back\" x > 0 ==> begin x := 0; end;\n";
+    let path = written(place.path(), text);
+    for mebibytes in [32, 64] {
+        assert_eq!(run_within(mebibytes, &["explore", &path]).code, Some(2));
+    }
+    let ran = run_within(320, &["explore", &path, "--json", "-", "--quiet"]);
+    assert_eq!((ran.code, &ran.json()["states"]), (Some(0), &500_000.into()), "{}", ran.stderr);
+    let ran = run(&["explore", &path, "--time-limit", "1ms"]);
+    assert_eq!(ran.code, Some(3), "reading it takes longer: {}", ran.stderr);
+}
+
+#[test]
+fn the_steps_of_a_wide_state_are_charged() {
+    let place = tempfile::tempdir().expect("a folder");
+    let text = "type N: 0..99999; var x: N;\n\
+        startstate begin x := 0; end;\n\
+        ruleset n: N do rule \"go\" x = 0 ==> begin x := n; end; end;\n";
+    let path = written(place.path(), text);
+    for engine in ["ram", "tier", "stern-dill"] {
+        for jit in [true, false] {
+            let mut words =
+                vec!["explore", &path, "--engine", engine, "--data-budget", "2MiB", "--json", "-"];
+            words.extend((!jit).then_some("--no-jit"));
+            let ran = run_within(200, &words);
+            assert_eq!(
+                (ran.code, &ran.json()["limit"]),
+                (Some(3), &"ram".into()),
+                "{words:?}: {}",
+                ran.stderr
+            );
+            assert!(ran.stderr.contains("give more with --ram"), "{words:?}: {}", ran.stderr);
+        }
+    }
+}
