@@ -35,6 +35,8 @@ pub struct ModelOptions {
     pub overflow: Overflow,
     /// Whether states that are alike are one, where the language has values that are.
     pub symmetry: bool,
+    /// How often a loop may go round before that is a fault; none leaves it to the language.
+    pub max_loop: Option<u32>,
 }
 
 /// A language that models are written in.
@@ -143,8 +145,12 @@ impl Model {
                     .map(|model| (model.program, Symbols::Dve(model.symbols), model.warnings))
             }
             Language::Murphi => {
-                let (constants, symmetry) = (options.constants.clone(), options.symmetry);
-                let options = MurphiOptions { constants, symmetry, ..MurphiOptions::default() };
+                let (constants, symmetry, max_loop) =
+                    (options.constants.clone(), options.symmetry, options.max_loop);
+                let mut options = MurphiOptions { constants, symmetry, ..MurphiOptions::default() };
+                if let Some(rounds) = max_loop {
+                    (options.loop_bound, options.count_bound) = (rounds, rounds);
+                }
                 murphi::compile(&source, &options).map(|model| {
                     (model.program, Symbols::Murphi(Box::new(model.symbols), model.symmetry), model.warnings)
                 })
@@ -339,14 +345,14 @@ impl TransitionSystem for System {
 
 /// The data budget of a run that begins now: what was asked for, or what the memory of the process leaves.
 pub fn data_budget(resources: &Resources) -> Result<Budget, RunError> {
+    // What is free already is no part of the floor: what reading and compiling took, or a search before this one.
+    heap::give_free_pages_back();
     let floor = machine::ram_floor();
     let least = floor + BUDGET_BYTES_MIN as u64;
     if resources.ram < least {
         return Err(RunError::RamTooSmall { given: resources.ram, least });
     }
     let bytes = resources.data_budget.unwrap_or(resources.ram - floor);
-    // What is free already is no part of the floor: what reading and compiling took, or a search before this one.
-    heap::give_free_pages_back();
     Ok(Budget::new(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 

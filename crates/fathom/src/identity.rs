@@ -34,6 +34,9 @@ pub struct Identity {
     /// Whether states that are alike are one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     symmetry: bool,
+    /// How often loops may go round, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_loop: Option<u32>,
     /// What was asked; none of a run that only explores.
     questions: Option<Asked>,
     /// A hash of the automaton that the model was explored with.
@@ -116,6 +119,7 @@ impl Identity {
             constants: settings.options.constants.clone(),
             overflow: overflow.to_owned(),
             symmetry: model.is_symmetric(),
+            max_loop: settings.options.max_loop,
             questions,
             automaton: None,
             behaviour: None,
@@ -138,7 +142,8 @@ impl Identity {
     /// What was chosen about the model.
     pub fn model_options(&self) -> ModelOptions {
         let overflow = if self.overflow == "wrap" { Overflow::Wrap } else { Overflow::Fault };
-        ModelOptions { constants: self.constants.clone(), overflow, symmetry: self.symmetry }
+        let (constants, symmetry, max_loop) = (self.constants.clone(), self.symmetry, self.max_loop);
+        ModelOptions { constants, overflow, symmetry, max_loop }
     }
 
     /// What was asked; none of a run that only explores.
@@ -181,6 +186,10 @@ impl Identity {
         compare("--overflow", self.overflow != other.overflow, self.overflow.clone(), other.overflow.clone());
         let symmetry = |identity: &Identity| if identity.symmetry { "on" } else { "off" }.to_owned();
         compare("--symmetry", self.symmetry != other.symmetry, symmetry(self), symmetry(other));
+        let rounds = |identity: &Identity| {
+            identity.max_loop.map_or("as the language has it".into(), |it| it.to_string())
+        };
+        compare("--max-loop", self.max_loop != other.max_loop, rounds(self), rounds(other));
         let asked = |identity: &Identity| identity.questions.as_ref().map_or("none".into(), Asked::words);
         compare("the questions", self.questions != other.questions, asked(self), asked(other));
         let automaton = |identity: &Identity| identity.automaton.clone().unwrap_or("none".into());

@@ -1,4 +1,4 @@
-//! Does the memory of the whole process stay within `--ram`, whatever the model is like: too large to compile, too large to read, wide?
+//! Does the memory of the whole process stay within `--ram`, whatever the model is like: too large to compile, too large to read, wide? And do its loops end?
 //!
 //! Each run has a memory cgroup of the size of `--ram`, where one can be made: what takes more is killed.
 
@@ -152,5 +152,52 @@ fn the_steps_of_a_wide_state_are_charged() {
             );
             assert!(ran.stderr.contains("give more with --ram"), "{words:?}: {}", ran.stderr);
         }
+    }
+}
+
+/// A step whose loop would take years.
+const LOOPS: [&str; 5] = [
+    "for i := 1 to 2000000000000 do y := (y + 1) % 10; end",
+    "for i := 2000000000000 to 1 by -1 do y := (y + 1) % 10; end",
+    "for i := y to 2000000000000 do y := i % 10; end",
+    "while true do y := (y + 1) % 10; end",
+    "if forall i: N do i >= y end then y := 1; end",
+];
+
+#[test]
+fn a_loop_over_its_bound_is_a_fault_with_a_trace_compiled_or_not() {
+    let place = tempfile::tempdir().expect("a folder");
+    for body in LOOPS {
+        let text = format!(
+            "type N: 0..2000000000; var x: 0..1; y: 0..10;\n\
+            startstate begin x := 0; y := 0; end;\n\
+            rule \"loop\" x = 0 ==> begin {body}; x := 1; end;\n"
+        );
+        let path = written(place.path(), &text);
+        for options in [&[][..], &["--no-jit"], &["--max-loop", "50"], &["--max-loop", "50", "--no-jit"]] {
+            let mut words = vec!["check", &path, "--time-limit", "30s"];
+            words.extend(options);
+            let ran = run(&words);
+            assert_eq!(ran.code, Some(1), "{body} {options:?}: {}{}", ran.stdout, ran.stderr);
+            assert!(ran.stdout.contains("loop over its bound"), "{body} {options:?}: {}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_loop_within_its_bound_is_run_to_its_end() {
+    let place = tempfile::tempdir().expect("a folder");
+    let text = "var x: 0..5000;\n\
+        startstate begin x := 0; end;\n\
+        rule \"count\" x = 0 ==> begin for i := 1 to 5000 do x := x + 1; end; end;\n\
+        rule \"again\" x = 5000 ==> begin x := 0; for i := 1 to x + 10 do x := x + 1; end; while x > 0 do x := x - 1; end; end;\n";
+    let path = written(place.path(), text);
+    for jit in [&[][..], &["--no-jit"]] {
+        let words = |rounds: &'static str| {
+            [&["check", &path, "--max-loop", rounds, "--json", "-", "--quiet"][..], jit].concat()
+        };
+        let ran = run(&words("5000"));
+        assert_eq!((ran.code, &ran.json()["states"]), (Some(0), &2.into()), "{}", ran.stderr);
+        assert_eq!(run(&words("4999")).code, Some(1));
     }
 }

@@ -110,6 +110,7 @@ pub(crate) struct Lowerer<'t> {
     /// Temporaries that nothing assigns while a name for them lives.
     pub(crate) fixed: HashSet<VariableId>,
     pub(crate) loop_bound: u32,
+    pub(crate) count_bound: u32,
     /// Whether states that are alike are to be one.
     pub(crate) symmetric: bool,
     /// How many computations are open, one inside the other.
@@ -134,6 +135,7 @@ impl<'t> Lowerer<'t> {
             calls: Vec::new(),
             fixed: HashSet::new(),
             loop_bound: options.loop_bound,
+            count_bound: options.count_bound,
             symmetric: options.symmetry,
             computations: 0,
             covering: None,

@@ -53,6 +53,8 @@ use crate::source::SourceText;
 
 /// How often a `while` may go round, unless the user says otherwise; CMurphi has the same bound.
 pub const LOOP_BOUND: u32 = 1_000;
+/// How often a `for`, a `forall` or an `exists` may go round, unless the user says otherwise: far more than real models do.
+pub const COUNT_BOUND: u32 = 1_000_000;
 
 /// What a user may choose about a model from outside.
 #[derive(Clone, Debug)]
@@ -61,13 +63,16 @@ pub struct MurphiOptions {
     pub constants: Vec<(String, i64)>,
     /// How often a `while` may go round before that is a fault.
     pub loop_bound: u32,
+    /// How often a `for`, a `forall` or an `exists` may.
+    pub count_bound: u32,
     /// Whether states that are alike are to be one: then properties must not tell them apart.
     pub symmetry: bool,
 }
 
 impl Default for MurphiOptions {
     fn default() -> MurphiOptions {
-        MurphiOptions { constants: Vec::new(), loop_bound: LOOP_BOUND, symmetry: false }
+        let constants = Vec::new();
+        MurphiOptions { constants, loop_bound: LOOP_BOUND, count_bound: COUNT_BOUND, symmetry: false }
     }
 }
 

@@ -454,16 +454,25 @@ impl<'t> Lowerer<'t> {
             if (step > 0) == (from > to) && from != to {
                 return;
             }
+            let last = last_round(from, step, self.count_bound);
+            let over = if step > 0 { last < to } else { last > to };
+            let to = if over { last } else { to };
             let (counter, binding) = self.counter(local, Domain::new(from.min(to), from.max(to)));
             let mut body = Vec::new();
             self.with(local, binding, |lowerer| round(lowerer, &mut body));
             out.push(Statement::For { counter, from, to, step, body });
+            if over {
+                out.push(Statement::Fail { kind: FaultKind::Bound, message: None, span });
+            }
             return;
         }
         let Values::Steps { from, to, by } = &quantifier.values else { return };
         let first = self.expression(from, out);
         let last = self.expression(to, out);
+        // What is wrong with the step stands there: the loop itself may be over its bound.
+        let stuck_span = by.as_ref().map_or(span, |by| by.span);
         let step = by.as_ref().map_or(Expression::constant(1, span), |by| self.expression(by, out));
+        let may_be_stuck = simplify::known(&step).is_none_or(|step| step == 0);
         let [counter, end, by] = ["counter", "end", "step"].map(|name| self.number(name, WIDE, span));
         self.fixed.insert(counter);
         out.extend([store(counter, first, span), store(end, last, span), store(by, step, span)]);
@@ -473,12 +482,14 @@ impl<'t> Lowerer<'t> {
         let stuck = Statement::Fail {
             kind: FaultKind::Bound,
             message: Some("a step of 0 leads nowhere".to_owned()),
-            span,
+            span: stuck_span,
         };
-        out.push(Statement::If {
-            arms: vec![(compare(BinaryOperator::Equal, read(by), zero()), vec![stuck])],
-            otherwise: Vec::new(),
-        });
+        if may_be_stuck {
+            out.push(Statement::If {
+                arms: vec![(compare(BinaryOperator::Equal, read(by), zero()), vec![stuck])],
+                otherwise: Vec::new(),
+            });
+        }
         let condition = simplify::conditional(
             compare(BinaryOperator::Greater, read(by), zero()),
             compare(BinaryOperator::LessEqual, read(counter), read(end)),
@@ -490,7 +501,7 @@ impl<'t> Lowerer<'t> {
         let mut body = Vec::new();
         self.with(local, Binding::Region(region), |lowerer| round(lowerer, &mut body));
         body.push(store(counter, compare(BinaryOperator::Add, read(counter), read(by)), span));
-        out.push(Statement::While { condition, body, bound: u32::MAX, span });
+        out.push(Statement::While { condition, body, bound: self.count_bound, span });
     }
 
     fn called(
@@ -698,4 +709,10 @@ fn shift(operator: BinaryOperator, left: Expression, right: Expression, span: Sp
     let backwards =
         simplify::conditional(is_back, simplify::binary(other, left, back, span), constant(0), span);
     simplify::conditional(is_forth, whole, backwards, span)
+}
+
+/// The value of the counter in the last round that a loop may have.
+fn last_round(from: i64, step: i64, bound: u32) -> i64 {
+    let last = i128::from(from) + i128::from(step) * (i128::from(bound.max(1)) - 1);
+    last.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }

@@ -379,6 +379,9 @@ pub struct ModelArguments {
     /// What happens when a value does not fit its type: the step faults, or the value wraps around
     #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Model")]
     pub overflow: OverflowArgument,
+    /// How often a loop of a Murphi model may go round before that is a fault [default: 1000 for `while`; 1000000 for `for`, `forall`, `exists`]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Model")]
+    pub max_loop: Option<u32>,
 }
 
 /// Which states are one.

@@ -287,7 +287,8 @@ impl ModelArguments {
             OverflowArgument::Fault => Overflow::Fault,
             OverflowArgument::Wrap => Overflow::Wrap,
         };
-        let options = ModelOptions { constants: self.constants, overflow, symmetry: false };
+        let options =
+            ModelOptions { constants: self.constants, overflow, symmetry: false, max_loop: self.max_loop };
         ModelSettings { path: self.model, options }
     }
 }
