@@ -38,7 +38,8 @@ fn run(
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     for possibility in &plan.possibilities {
         let next = possibility::check(&model, possibility, &resources, &watcher);
-        checked = checked.and(next.unwrap_or_else(|error| panic!("{}: {error}", path.display())));
+        let next = next.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        checked = checked.and(next, Stop::First);
     }
     checked
 }

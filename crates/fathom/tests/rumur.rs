@@ -57,7 +57,8 @@ fn fathom(text: &str, jit: bool) -> (Told, String) {
     let counts = checked.exploration.counts.clone();
     for possibility in &plan.possibilities {
         let next = possibility::check(&model, possibility, &resources, &watcher);
-        checked = checked.and(next.unwrap_or_else(|error| panic!("{error}\n{text}")));
+        let next = next.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        checked = checked.and(next, Stop::First);
     }
     let wrong = checked.verdict() != Verdict::Holds;
     let traces: Vec<_> = checked.answers.iter().filter_map(|answer| answer.trace.as_ref()).collect();
