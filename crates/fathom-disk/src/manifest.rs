@@ -7,14 +7,12 @@
 //! longer names them; everything else in the directory is garbage and is swept at opening.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
-use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::DiskError;
 use crate::run::Tag;
-use crate::storage::{FileKind, Lock, StorageError, Volume};
+use crate::storage::{FileKind, Hold, Lock, StorageError, Volume};
 
 /// What one commit says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +64,10 @@ const MAGIC: &[u8; 8] = b"FATHMAN1";
 const VERSION: u32 = 1;
 const NAME: &str = "manifest";
 const NAME_NEW: &str = "manifest.new";
-const NAME_LOCK: &str = "lock";
 const NAME_BALLAST: &str = "ballast";
-/// How long a lock is waited for, and how long between two tries.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
+/// More than any search needs: sizes of sixty million layers, and more files than a process may open. What is larger is not read.
+const BYTES_MAX: u64 = 64 << 20;
+const FILES_MAX: u32 = 1 << 16;
 /// Fixed bytes before the cursor.
 const HEADER_BYTES: usize = 44;
 
@@ -78,14 +75,37 @@ impl RunDirectory {
     /// Takes the lock, for which it waits a little, reads the manifest, sweeps what it does not name, and checks that what it names is there.
     /// A directory without a manifest is emptied: nothing in it was committed.
     pub fn open(volume: &Volume, tag: Tag) -> Result<Self, DiskError> {
-        let lock = patient_lock(volume)?;
-        let names = volume.list()?;
-        let committed =
-            if names.iter().any(|name| name == NAME) { Some(read_manifest(volume, tag)?) } else { None };
-        let directory = Self { volume: volume.clone(), tag, committed, _lock: lock };
+        let (directory, names) = Self::read(volume, tag, Hold::Alone)?;
         directory.sweep(&names)?;
         directory.check_files()?;
         Ok(directory)
+    }
+
+    /// The same to look at it, while others may do so, too: nothing is swept, and nothing can be committed to a volume that is only read.
+    pub fn look_at(volume: &Volume, tag: Tag) -> Result<Self, DiskError> {
+        let (directory, _) = Self::read(volume, tag, Hold::Shared)?;
+        directory.check_files()?;
+        Ok(directory)
+    }
+
+    fn read(volume: &Volume, tag: Tag, hold: Hold) -> Result<(Self, Vec<String>), DiskError> {
+        let lock = volume.lock(hold)?;
+        let names = volume.list()?;
+        let committed =
+            if names.iter().any(|name| name == NAME) { Some(read_manifest(volume, tag)?) } else { None };
+        Ok((Self { volume: volume.clone(), tag, committed, _lock: lock }, names))
+    }
+
+    /// Removes everything: first the manifest, and for good, so that what is left if this does not come to its end counts for nothing.
+    /// The caller sees to it that nobody uses the volume.
+    pub fn erase(volume: &Volume) -> Result<(), DiskError> {
+        let mut names = volume.list()?;
+        if names.iter().any(|name| name == NAME) {
+            volume.remove(NAME)?;
+            volume.sync_directory()?;
+            names.retain(|name| name != NAME);
+        }
+        Ok(names.iter().try_for_each(|name| volume.remove(name))?)
     }
 
     /// Is anything committed in this volume? Does not take the lock, changes nothing.
@@ -167,8 +187,13 @@ impl RunDirectory {
         if self.volume.list()?.iter().any(|name| name == NAME_NEW) {
             self.volume.remove(NAME_NEW)?;
         }
+        let bytes = manifest.to_bytes();
+        if bytes.len() as u64 > BYTES_MAX || manifest.files.len() > FILES_MAX as usize {
+            let what = "it would be larger than this build reads".to_owned();
+            return Err(DiskError::Mismatch { file: NAME.to_owned(), what });
+        }
         let file = self.volume.create(NAME_NEW, FileKind::MANIFEST)?;
-        file.write(0, &manifest.to_bytes())?;
+        file.write(0, &bytes)?;
         if !cfg!(feature = "sabotage-fsync-3") {
             file.sync()?;
         }
@@ -196,7 +221,7 @@ impl RunDirectory {
     fn sweep(&self, names: &[String]) -> Result<(), DiskError> {
         let named = self.named();
         for name in names {
-            let ours = [NAME, NAME_LOCK, NAME_BALLAST].contains(&name.as_str());
+            let ours = [NAME, NAME_BALLAST].contains(&name.as_str());
             if !ours && !named.contains(name.as_str()) {
                 self.volume.remove(name)?;
             }
@@ -213,19 +238,6 @@ impl RunDirectory {
             }
         }
         Ok(())
-    }
-}
-
-/// Takes the lock of a volume. One that was just given back may be held a moment longer: by a child that the process is starting, until that runs its own program.
-fn patient_lock(volume: &Volume) -> Result<Box<dyn Lock>, StorageError> {
-    let deadline = Instant::now() + LOCK_PATIENCE;
-    loop {
-        match volume.lock(NAME_LOCK) {
-            Err(error) if error.source.kind() == ErrorKind::WouldBlock && Instant::now() < deadline => {
-                std::thread::sleep(LOCK_PAUSE);
-            }
-            outcome => return outcome,
-        }
     }
 }
 
@@ -260,7 +272,7 @@ impl Manifest {
     /// Parses what `to_bytes` wrote and the checksum has vouched for; none if it makes no sense all the same.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut rest = Fields(bytes.get(12..)?);
-        let count = rest.u32()?;
+        let count = rest.u32().filter(|count| *count <= FILES_MAX)?;
         let sequence = rest.u64()?;
         let tag = rest.take(16)?.try_into().ok()?;
         let cursor_bytes = rest.u32()?;
@@ -304,10 +316,11 @@ impl<'a> Fields<'a> {
 fn read_manifest(volume: &Volume, tag: Tag) -> Result<Manifest, DiskError> {
     let file = volume.open(NAME, FileKind::MANIFEST)?;
     let corrupt = |what| DiskError::corrupt(&file, 0, what);
-    let size = file.size()? as usize;
-    if size < HEADER_BYTES + 8 {
-        return Err(corrupt("the manifest is too short"));
-    }
+    let size = match file.size()? {
+        size if size > BYTES_MAX => return Err(corrupt("the manifest is too large to be one")),
+        size if size < HEADER_BYTES as u64 + 8 => return Err(corrupt("the manifest is too short")),
+        size => size as usize,
+    };
     let mut bytes = vec![0; size];
     file.read_exact(0, &mut bytes)?;
     let (content, checksum) = bytes.split_at(size - 8);

@@ -9,7 +9,8 @@ use std::io::ErrorKind;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::{
-    AlignedBuffer, Fault, FaultyStorage, FileKind, FileStorage, ReadRequest, Storage, Transport, Volume,
+    AlignedBuffer, Extent, Fault, FaultyStorage, FileKind, FileStorage, Folder, Hold, Id, ReadRequest,
+    Storage, Transport, Volume,
 };
 use support::{Dice, volumes};
 
@@ -46,10 +47,10 @@ fn names_are_created_once_renamed_over_listed_and_removed() {
 fn the_lock_is_held_by_one() {
     let directory = tempfile::tempdir().unwrap();
     for (kind, volume) in volumes(directory.path()) {
-        let held = volume.lock("lock").unwrap();
-        assert_eq!(volume.lock("lock").unwrap_err().source.kind(), ErrorKind::WouldBlock, "{kind}");
+        let held = volume.lock(Hold::Alone).unwrap();
+        assert_eq!(volume.lock(Hold::Alone).unwrap_err().source.kind(), ErrorKind::WouldBlock, "{kind}");
         drop(held);
-        volume.lock("lock").unwrap();
+        volume.lock(Hold::Alone).unwrap();
     }
 }
 
@@ -204,4 +205,75 @@ fn a_crash_keeps_what_was_synced_and_any_part_of_the_rest() {
     }
     // Every combination of names and tails must be possible, or the suites above it prove too little.
     assert_eq!(outcomes.len(), 9, "{outcomes:?}");
+}
+
+#[test]
+fn a_marked_storage_sees_and_removes_only_what_carries_its_mark() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::open(directory.path()).unwrap();
+    let mark = Id::draw().unwrap().mark();
+    let theirs = ["file", "file.0123456789abcdef", ".hidden", ".direct-12", "file.lock", &format!(".{mark}")];
+    for name in theirs {
+        std::fs::write(directory.path().join(name), "theirs").unwrap();
+    }
+    std::os::unix::fs::symlink("file", directory.path().join(mark.on_disk("link"))).unwrap();
+    std::fs::create_dir(directory.path().join(mark.on_disk("folder"))).unwrap();
+    let storage = FileStorage::within(folder.clone(), Some(mark));
+    assert_eq!(storage.list().unwrap(), [""; 0]);
+    let file = storage.create("file").unwrap();
+    storage.write(file, 0, b"ours").unwrap();
+    storage.rename("file", "other").unwrap();
+    assert_eq!(storage.list().unwrap(), ["other"]);
+    assert!(directory.path().join(mark.on_disk("other")).exists());
+    assert_eq!(storage.open("link").unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_eq!(storage.create("link").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    let looking = FileStorage::read_only(folder, Some(mark));
+    let file = looking.open("other").unwrap();
+    let mut bytes = [0; 4];
+    let mut extents = [Extent { file, offset: 0, into: &mut bytes, filled: 0 }];
+    looking.read(&mut extents).unwrap();
+    assert_eq!(&bytes, b"ours");
+    assert!(looking.write(file, 0, b"none").is_err());
+    assert!(looking.remove("other").is_err() && looking.rename("other", "new").is_err());
+    assert!(looking.create("new").is_err());
+    storage.remove("other").unwrap();
+    for name in theirs {
+        assert_eq!(std::fs::read(directory.path().join(name)).unwrap(), b"theirs", "{name}");
+    }
+}
+
+#[test]
+fn trying_what_works_leaves_no_name_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let before = std::fs::metadata(directory.path()).unwrap().modified().unwrap();
+    FileStorage::auto(directory.path()).unwrap();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    assert_eq!(
+        std::fs::metadata(directory.path()).unwrap().modified().unwrap(),
+        before,
+        "not even for a moment"
+    );
+}
+
+#[test]
+fn a_folder_in_a_folder_is_no_link() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::create(&directory.path().join("a/b")).unwrap();
+    std::os::unix::fs::symlink(directory.path(), directory.path().join("a/b/link")).unwrap();
+    assert_eq!(folder.inner("link").unwrap_err().kind(), ErrorKind::NotADirectory);
+    assert_eq!(folder.make_inner("link").unwrap_err().kind(), ErrorKind::NotADirectory);
+    assert_eq!(folder.inner("none").unwrap_err().kind(), ErrorKind::NotFound);
+    for name in ["..", ".", "a/b", ""] {
+        assert_eq!(folder.inner(name).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
+    }
+    let inner = folder.make_inner("inner").unwrap();
+    assert!(folder.holds("inner", &inner).unwrap() && folder.make_fresh("inner").is_err());
+    folder.remove_inner("inner").unwrap();
+    assert!(!folder.holds("inner", &inner).unwrap());
+    let lock = folder.lock(Hold::Alone).unwrap();
+    assert_eq!(folder.lock(Hold::Shared).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert!(folder.holder().is_none_or(|process| process == std::process::id()));
+    drop(lock);
+    let _shared = (folder.lock(Hold::Shared).unwrap(), folder.lock(Hold::Shared).unwrap());
+    assert_eq!(folder.lock(Hold::Alone).unwrap_err().kind(), ErrorKind::WouldBlock);
 }

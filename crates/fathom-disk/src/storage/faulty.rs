@@ -7,12 +7,12 @@
 //!
 //! Operations are numbered from 0 over all calls of the trait but `close`, so a test can strike at each in turn.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::memory::{copy_in, copy_out};
-use super::{Extent, FileId, Lock, Storage};
+use super::memory::{Holders, copy_in, copy_out};
+use super::{Extent, FileId, Hold, Lock, Storage};
 
 /// What goes wrong at the chosen operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ struct Disk {
     durable_names: BTreeMap<String, u64>,
     name_changes: Vec<NameChange>,
     open: HashMap<FileId, u64>,
-    locks: BTreeSet<String>,
+    holders: Holders,
     next: u64,
     operations: u64,
     plan: Option<(u64, Fault)>,
@@ -78,7 +78,7 @@ enum NameChange {
 #[derive(Debug)]
 struct FaultyLock {
     disk: Arc<Mutex<Disk>>,
-    name: String,
+    hold: Hold,
 }
 
 /// A small generator (splitmix64), so that every crash can be repeated from its seed.
@@ -286,13 +286,11 @@ impl Storage for FaultyStorage {
         Ok(())
     }
 
-    fn lock(&self, name: &str) -> io::Result<Box<dyn Lock>> {
+    fn lock(&self, hold: Hold) -> io::Result<Box<dyn Lock>> {
         let mut disk = self.disk();
         disk.plain_operation(false)?;
-        if !disk.locks.insert(name.to_owned()) {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        Ok(Box::new(FaultyLock { disk: self.disk.clone(), name: name.to_owned() }))
+        disk.holders.add(hold)?;
+        Ok(Box::new(FaultyLock { disk: self.disk.clone(), hold }))
     }
 }
 
@@ -300,7 +298,7 @@ impl Lock for FaultyLock {}
 
 impl Drop for FaultyLock {
     fn drop(&mut self) {
-        self.disk.lock().unwrap_or_else(PoisonError::into_inner).locks.remove(&self.name);
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner).holders.remove(self.hold);
     }
 }
 

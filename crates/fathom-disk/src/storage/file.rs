@@ -1,16 +1,18 @@
 //! How do bytes get to a real disk? Files of one directory, past the page cache where the file system allows it.
 //!
+//! The directory is a [`Folder`]: nothing outside it is reached. With a [`Mark`], names in the directory end in it, and files without it are not there for us.
+//!
 //! Each file has up to two descriptors: one opened with `O_DIRECT` for requests whose offset, length and memory are
 //! aligned to 4 KiB, one buffered for the rest. The kernel keeps them coherent. Batches of direct reads go through
 //! a ring of the kernel, or where that is forbidden through a crew of threads; which it is was decided at
 //! opening by trying, and is reported.
 
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions, TryLockError};
+use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
@@ -18,7 +20,7 @@ use std::thread;
 use rustix::fs::OFlags;
 
 use super::direct::ring::{Ring, RingRead};
-use super::{AlignedBuffer, Extent, FileId, Lock, Storage};
+use super::{AlignedBuffer, Extent, FileId, Folder, Hold, Lock, Mark, Storage};
 use crate::budget::Budget;
 
 /// Alignment of direct requests.
@@ -37,10 +39,13 @@ pub enum Transport {
     Buffered,
 }
 
-/// The files of one directory.
+/// The files of one directory, or those of them with a mark.
 #[derive(Debug)]
 pub struct FileStorage {
-    directory: PathBuf,
+    folder: Folder,
+    mark: Option<Mark>,
+    /// How files are opened that are there.
+    access: OFlags,
     transport: Transport,
     open: RwLock<HashMap<FileId, Arc<OpenFile>>>,
     rings: Mutex<Vec<Ring>>,
@@ -53,33 +58,39 @@ struct OpenFile {
     buffered: fs::File,
 }
 
-#[derive(Debug)]
-struct FileLock {
-    _file: fs::File,
-}
-
 impl FileStorage {
     /// Uses `directory` (created if missing) in the best way that works there: each is tried before it is chosen.
     pub fn auto(directory: &Path) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
-        let transport = match (direct_works(directory), Ring::new()) {
-            (true, Ok(_)) => Transport::Ring,
-            (true, Err(_)) => Transport::Threads,
-            (false, _) => Transport::Buffered,
-        };
-        Self::with_transport(directory, transport)
+        Ok(Self::within(Folder::create(directory)?, None))
     }
 
     /// Uses `directory` (created if missing) in the given way; fails later if that does not work there.
     pub fn with_transport(directory: &Path, transport: Transport) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
-        Ok(Self {
-            directory: directory.to_owned(),
-            transport,
-            open: RwLock::default(),
-            rings: Mutex::default(),
-            next: AtomicU64::new(1),
-        })
+        Ok(Self::new(Folder::create(directory)?, None, OFlags::RDWR, transport))
+    }
+
+    /// Uses a folder in the best way that works there, for the files with a mark, if there is one.
+    pub fn within(folder: Folder, mark: Option<Mark>) -> Self {
+        let transport = transport_for(writes_past_the_cache(&folder).is_ok());
+        Self::new(folder, mark, OFlags::RDWR, transport)
+    }
+
+    /// The same by way of the page cache, for a few small files: nothing is tried.
+    pub fn buffered(folder: Folder, mark: Option<Mark>) -> Self {
+        Self::new(folder, mark, OFlags::RDWR, Transport::Buffered)
+    }
+
+    /// The files with a mark, or all, to be read: nothing is changed in the folder, which may be one that cannot be.
+    pub fn read_only(folder: Folder, mark: Option<Mark>) -> Self {
+        let storage = Self::new(folder, mark, OFlags::RDONLY, Transport::Buffered);
+        // Without a mark any file may be somebody else's: none is tried.
+        let direct = mark.is_some() && storage.reads_past_the_cache().is_ok();
+        Self { transport: transport_for(direct), ..storage }
+    }
+
+    fn new(folder: Folder, mark: Option<Mark>, access: OFlags, transport: Transport) -> Self {
+        let (open, rings, next) = (RwLock::default(), Mutex::default(), AtomicU64::new(1));
+        Self { folder, mark, access, transport, open, rings, next }
     }
 
     /// How batches travel here.
@@ -87,25 +98,39 @@ impl FileStorage {
         self.transport
     }
 
-    fn path(&self, name: &str) -> io::Result<PathBuf> {
+    /// The name of a file in the folder.
+    fn on_disk(&self, name: &str) -> io::Result<String> {
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "a name is flat and does not start with a dot",
             ));
         }
-        Ok(self.directory.join(name))
+        Ok(self.mark.map_or_else(|| name.to_owned(), |mark| mark.on_disk(name)))
     }
 
-    fn opened(&self, path: &Path, buffered: fs::File) -> io::Result<FileId> {
+    fn may_change(&self) -> io::Result<()> {
+        if self.access == OFlags::RDWR { Ok(()) } else { Err(io::ErrorKind::ReadOnlyFilesystem.into()) }
+    }
+
+    fn opened(&self, on_disk: &str, buffered: fs::File) -> io::Result<FileId> {
         let direct = match self.transport {
             Transport::Buffered => None,
-            Transport::Ring | Transport::Threads => Some(open_direct(path)?),
+            Transport::Ring | Transport::Threads => {
+                Some(self.folder.open_file(on_disk, self.access | OFlags::DIRECT)?)
+            }
         };
         let id = FileId(self.next.fetch_add(1, Ordering::Relaxed));
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         open.insert(id, Arc::new(OpenFile { direct, buffered }));
         Ok(id)
+    }
+
+    /// Reads one block of a file that is there past the page cache.
+    fn reads_past_the_cache(&self) -> io::Result<()> {
+        let name = self.list()?.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
+        let file = self.folder.open_file(&self.on_disk(&name)?, OFlags::RDONLY | OFlags::DIRECT)?;
+        file.read_at(&mut probe_block()?, 0).map(drop)
     }
 
     fn file(&self, id: FileId) -> io::Result<Arc<OpenFile>> {
@@ -161,15 +186,16 @@ impl Storage for FileStorage {
     }
 
     fn create(&self, name: &str) -> io::Result<FileId> {
-        let path = self.path(name)?;
-        let buffered = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        self.opened(&path, buffered)
+        self.may_change()?;
+        let on_disk = self.on_disk(name)?;
+        let buffered = self.folder.create_file(&on_disk)?;
+        self.opened(&on_disk, buffered)
     }
 
     fn open(&self, name: &str) -> io::Result<FileId> {
-        let path = self.path(name)?;
-        let buffered = OpenOptions::new().read(true).write(true).open(&path)?;
-        self.opened(&path, buffered)
+        let on_disk = self.on_disk(name)?;
+        let buffered = self.folder.open_file(&on_disk, self.access)?;
+        self.opened(&on_disk, buffered)
     }
 
     fn close(&self, file: FileId) {
@@ -205,41 +231,37 @@ impl Storage for FileStorage {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.path(from)?, self.path(to)?)
+        self.may_change()?;
+        self.folder.rename(&self.on_disk(from)?, &self.on_disk(to)?)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        fs::remove_file(self.path(name)?)
+        self.may_change()?;
+        self.folder.remove_file(&self.on_disk(name)?)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.directory)? {
-            let entry = entry?;
-            if let (true, Ok(name)) = (entry.file_type()?.is_file(), entry.file_name().into_string()) {
-                names.push(name);
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
+        let names = self.folder.files()?;
+        let Some(mark) = self.mark else { return Ok(names) };
+        let mut ours: Vec<String> = names
+            .iter()
+            .filter_map(|name| mark.strip(name))
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        ours.sort_unstable();
+        Ok(ours)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        fs::File::open(&self.directory)?.sync_all()
+        self.may_change()?;
+        self.folder.sync()
     }
 
-    fn lock(&self, name: &str) -> io::Result<Box<dyn Lock>> {
-        let path = self.path(name)?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Box::new(FileLock { _file: file })),
-            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+    fn lock(&self, hold: Hold) -> io::Result<Box<dyn Lock>> {
+        self.folder.lock(hold)
     }
 }
-
-impl Lock for FileLock {}
 
 impl OpenFile {
     /// The descriptor that suits a request: direct if everything about it is aligned.
@@ -294,24 +316,23 @@ fn read_crew(files: &[Arc<OpenFile>], extents: &mut [Extent<'_>]) -> io::Result<
     })
 }
 
-fn open_direct(path: &Path) -> io::Result<fs::File> {
-    let flag = OFlags::DIRECT.bits().cast_signed();
-    OpenOptions::new().read(true).write(true).custom_flags(flag).open(path)
+/// The best way to travel, where the page cache can be passed by or not.
+fn transport_for(direct: bool) -> Transport {
+    match (direct, Ring::new()) {
+        (true, Ok(_)) => Transport::Ring,
+        (true, Err(_)) => Transport::Threads,
+        (false, _) => Transport::Buffered,
+    }
 }
 
-/// Writes and reads one block of a scratch file past the page cache.
-fn direct_works(directory: &Path) -> bool {
-    let path = directory.join(format!(".direct-{}", std::process::id()));
-    let outcome = || -> io::Result<()> {
-        fs::File::create(&path)?;
-        let file = open_direct(&path)?;
-        let mut block = AlignedBuffer::new(&Budget::unlimited(), "probe of direct I/O", BLOCK_BYTES)
-            .map_err(io::Error::other)?;
-        file.write_all_at(&block, 0)?;
-        file.read_exact_at(&mut block, 0)
-    };
-    let works = outcome().is_ok();
-    // The scratch file is ours; if it cannot be removed the next open sweeps nothing of it, which is harmless.
-    let _ = fs::remove_file(&path);
-    works
+/// Writes and reads one block past the page cache, in a file that has no name: a kill leaves nothing of it.
+fn writes_past_the_cache(folder: &Folder) -> io::Result<()> {
+    let file = folder.nameless_file(OFlags::DIRECT)?;
+    let mut block = probe_block()?;
+    file.write_all_at(&block, 0)?;
+    file.read_exact_at(&mut block, 0)
+}
+
+fn probe_block() -> io::Result<AlignedBuffer> {
+    AlignedBuffer::new(&Budget::unlimited(), "probe of direct I/O", BLOCK_BYTES).map_err(io::Error::other)
 }

@@ -2,11 +2,11 @@
 //!
 //! Everything is durable at once; nothing fails but what must (missing names, taken locks).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Extent, FileId, Lock, Storage};
+use super::{Extent, FileId, Hold, Lock, Storage};
 
 /// Files in memory. Cloning gives another handle to the same files, as opening a directory twice does.
 #[derive(Clone, Debug)]
@@ -20,14 +20,21 @@ pub struct MemoryStorage {
 struct Files {
     names: BTreeMap<String, Arc<Mutex<Vec<u8>>>>,
     open: HashMap<FileId, Arc<Mutex<Vec<u8>>>>,
-    locks: BTreeSet<String>,
+    holders: Holders,
     next: u64,
 }
 
 #[derive(Debug)]
 struct MemoryLock {
     files: Arc<Mutex<Files>>,
-    name: String,
+    hold: Hold,
+}
+
+/// Who holds a storage that only this process knows.
+#[derive(Debug, Default)]
+pub(super) struct Holders {
+    alone: bool,
+    shared: usize,
 }
 
 impl MemoryStorage {
@@ -130,11 +137,9 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
-    fn lock(&self, name: &str) -> io::Result<Box<dyn Lock>> {
-        if !self.files().locks.insert(name.to_owned()) {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        Ok(Box::new(MemoryLock { files: self.files.clone(), name: name.to_owned() }))
+    fn lock(&self, hold: Hold) -> io::Result<Box<dyn Lock>> {
+        self.files().holders.add(hold)?;
+        Ok(Box::new(MemoryLock { files: self.files.clone(), hold }))
     }
 }
 
@@ -150,7 +155,27 @@ impl Lock for MemoryLock {}
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        held(&self.files).locks.remove(&self.name);
+        held(&self.files).holders.remove(self.hold);
+    }
+}
+
+impl Holders {
+    /// `WouldBlock` if others hold it so that this cannot be.
+    pub(super) fn add(&mut self, hold: Hold) -> io::Result<()> {
+        match hold {
+            _ if self.alone => return Err(io::ErrorKind::WouldBlock.into()),
+            Hold::Alone if self.shared > 0 => return Err(io::ErrorKind::WouldBlock.into()),
+            Hold::Alone => self.alone = true,
+            Hold::Shared => self.shared += 1,
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, hold: Hold) {
+        match hold {
+            Hold::Alone => self.alone = false,
+            Hold::Shared => self.shared -= 1,
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub mod counters;
 pub mod direct;
 pub mod faulty;
 pub mod file;
+pub mod folder;
+pub mod mark;
 pub mod memory;
 pub mod spread;
 
@@ -20,13 +22,15 @@ use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use aside::Pending;
 pub use counters::{Access, FileKind, IoCount, IoCounts, Phase};
 pub use direct::aligned::AlignedBuffer;
 pub use faulty::{Fault, FaultyStorage};
 pub use file::{FileStorage, Transport};
+pub use folder::Folder;
+pub use mark::{Id, Mark};
 pub use memory::MemoryStorage;
 pub use spread::SpreadStorage;
 
@@ -49,6 +53,15 @@ pub struct Extent<'a> {
     pub into: &'a mut [u8],
     /// Bytes read: all of `into`, or fewer where the file ends.
     pub filled: usize,
+}
+
+/// How a storage is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// To be changed: nobody else may hold it.
+    Alone,
+    /// To be read: others may do the same.
+    Shared,
 }
 
 /// A lock on the whole storage, given up when dropped.
@@ -90,9 +103,13 @@ pub trait Storage: Send + Sync + fmt::Debug {
     fn list(&self) -> io::Result<Vec<String>>;
     /// Names, renames and removals, as they are now, survive a crash.
     fn sync_directory(&self) -> io::Result<()>;
-    /// Takes the one lock of this storage under `name`; `WouldBlock` while another holds it.
-    fn lock(&self, name: &str) -> io::Result<Box<dyn Lock>>;
+    /// Takes the one lock of this storage; `WouldBlock` while it is held so that this cannot be.
+    fn lock(&self, hold: Hold) -> io::Result<Box<dyn Lock>>;
 }
+
+/// How long a lock is waited for, and how long between two tries.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// What went wrong with the device: operation, file and offset.
 #[derive(Debug, thiserror::Error)]
@@ -269,9 +286,18 @@ impl Volume {
         Ok(())
     }
 
-    /// Takes the lock of this storage, or fails at once (`WouldBlock`) while another process or handle has it.
-    pub fn lock(&self, name: &str) -> Result<Box<dyn Lock>, StorageError> {
-        self.shared.storage.lock(name).map_err(failed("lock", name, 0))
+    /// Takes the lock of this storage; fails with `WouldBlock` if it is still held after a little while. One that was just given back may be held a moment longer: by a child that a process is
+    /// starting, until that runs its own program.
+    pub fn lock(&self, hold: Hold) -> Result<Box<dyn Lock>, StorageError> {
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        loop {
+            match self.shared.storage.lock(hold) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                outcome => return outcome.map_err(failed("lock", ".", 0)),
+            }
+        }
     }
 
     fn file(&self, id: FileId, name: &str, kind: FileKind) -> File {

@@ -1,11 +1,11 @@
 //! How do the files of one run lie on several devices?
 //!
-//! A name says where its file lies; the lock, and whatever no part claims, are on the first device. Directories of all parts are synced before that of the first, so that a manifest on it never
+//! A name says where its file lies; whatever no part claims is on the first device. The lock is that of all parts. Directories of all parts are synced before that of the first, so that a manifest on it never
 //! names what is not there yet.
 
 use std::io;
 
-use super::{Extent, FileId, Lock, Storage};
+use super::{Extent, FileId, Hold, Lock, Storage};
 
 /// Several storages that look like one.
 #[derive(Debug)]
@@ -19,6 +19,11 @@ struct Part {
     /// What names of its files begin with.
     prefixes: &'static [&'static str],
     storage: Box<dyn Storage>,
+}
+
+#[derive(Debug)]
+struct SpreadLock {
+    _parts: Vec<Box<dyn Lock>>,
 }
 
 impl SpreadStorage {
@@ -148,7 +153,10 @@ impl Storage for SpreadStorage {
         self.parts.iter().rev().try_for_each(|part| part.storage.sync_directory())
     }
 
-    fn lock(&self, name: &str) -> io::Result<Box<dyn Lock>> {
-        self.parts[0].storage.lock(name)
+    fn lock(&self, hold: Hold) -> io::Result<Box<dyn Lock>> {
+        let parts = self.parts.iter().map(|part| part.storage.lock(hold)).collect::<io::Result<_>>()?;
+        Ok(Box::new(SpreadLock { _parts: parts }))
     }
 }
+
+impl Lock for SpreadLock {}
