@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fathom_disk::budget::Budget;
+use fathom_disk::error::DiskError;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
@@ -198,6 +199,20 @@ pub enum RunError {
     /// The machine failed.
     #[error(transparent)]
     Search(#[from] SearchError),
+}
+
+impl RunError {
+    /// Whether what is on disk cannot be gone on with.
+    pub fn is_damage(&self) -> bool {
+        use DiskError::{Corrupt, Mismatch};
+        let RunError::Search(error) = self else { return false };
+        matches!(
+            error,
+            SearchError::Disk(Corrupt { .. } | Mismatch { .. })
+                | SearchError::Boundary
+                | SearchError::Version { .. }
+        )
+    }
 }
 
 impl Limit {

@@ -255,7 +255,7 @@ pub struct DiskArguments {
     /// Keep the run when the verdict is in
     #[arg(long, help_heading = "Disk")]
     pub keep: bool,
-    /// Go on with the run in --dir; memory, threads and limits may be others than before
+    /// Go on with the run in --dir; memory, threads and limits may be others than before. What the folder says is believed: it is as trustworthy as whoever made it, and `fathom audit` checks it
     #[arg(long, requires = "dir", help_heading = "Disk")]
     pub resume: bool,
     /// Keep what proves that a property holds, for `fathom audit`

@@ -49,7 +49,7 @@ impl ExploreArguments {
             ExploreEngineArgument::Tier => LayerEngine::Tier(self.disk.plan()),
             ExploreEngineArgument::SternDill => LayerEngine::SternDill,
         };
-        let disk = self.disk.validate(engine.lasts())?;
+        let disk = self.disk.validate(Lasting::of(engine))?;
         let graph = match (self.dot, self.aut) {
             (Some(path), _) => Some((GraphFormat::Dot, destination(path))),
             (None, Some(path)) => Some((GraphFormat::Aut, destination(path))),
@@ -127,10 +127,10 @@ impl CheckArguments {
             _ => LayerEngine::Auto(self.disk.plan()),
         };
         let disk = self.disk.validate(match engine {
-            CheckEngine::Auto(_) => true,
-            CheckEngine::Layers(engine) => engine.lasts(),
-            CheckEngine::Liveness(engine) => engine.lasts(),
-            CheckEngine::Bitstate => false,
+            CheckEngine::Auto(_) => Lasting::Yes,
+            CheckEngine::Layers(engine) => Lasting::of(engine),
+            CheckEngine::Liveness(engine) if engine.lasts() => Lasting::Yes,
+            CheckEngine::Liveness(_) | CheckEngine::Bitstate => Lasting::DepthFirst,
         })?;
         let mut questions = self.questions.validate()?;
         questions.liveness = self.liveness.validate();
@@ -167,13 +167,27 @@ impl AuditArguments {
     }
 }
 
+/// Whether searches of an engine can last, and if not, why.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lasting {
+    Yes,
+    No,
+    DepthFirst,
+}
+
+impl Lasting {
+    fn of(engine: LayerEngine) -> Lasting {
+        if engine.lasts() { Lasting::Yes } else { Lasting::No }
+    }
+}
+
 impl DiskArguments {
     fn plan(&self) -> Plan {
         if self.plan.is_some() { Plan::Scan } else { Plan::LookUp }
     }
 
     /// The settings that these arguments mean for an engine whose runs can last, or cannot.
-    fn validate(self, lasts: bool) -> Result<DiskSettings, UsageError> {
+    fn validate(self, lasts: Lasting) -> Result<DiskSettings, UsageError> {
         let given = [
             ("--dir", self.dir.is_some()),
             ("--dir-bulk", self.dir_bulk.is_some()),
@@ -185,10 +199,15 @@ impl DiskArguments {
             ("--no-trace", self.no_trace),
             ("--plan", self.plan.is_some()),
         ];
-        if let Some((name, _)) = given.iter().find(|(_, given)| *given && !lasts) {
-            return Err(UsageError(format!(
-                "{name} is about runs on disk, and only the engines auto, tier and semi-owcty have any: leave --engine out, or make it one of those"
-            )));
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given && lasts != Lasting::Yes) {
+            return Err(UsageError(match lasts {
+                Lasting::DepthFirst => format!(
+                    "{name} is for searches that can be resumed, and a depth-first one cannot: its stack and its sets change with every step and are never committed, and its files go when it ends; leave --engine out, or make it semi-owcty, which answers the same questions"
+                ),
+                Lasting::Yes | Lasting::No => format!(
+                    "{name} is for searches that can be resumed, and only the engines auto, tier and semi-owcty make such: leave --engine out, or make it one of those"
+                ),
+            }));
         }
         for (name, folder) in [("--dir-bulk", &self.dir_bulk), ("--dir-index", &self.dir_index)] {
             if folder.as_ref().is_some_and(|folder| folder.to_str().is_none()) {

@@ -72,15 +72,15 @@ fn home(
         session.can_go_on(resume_command(&home));
     }
     if let Some(folder) = home.folder().filter(|_| home.starts_over() && !quiet) {
-        say(&format!("note: nothing is committed in {}: the run starts over", folder.display()));
+        say(&format!("note: no checkpoint in {} yet: the search starts from the beginning", folder.display()));
     }
     Ok(home)
 }
 
-/// What came of a search with files. If the machine failed, the error says how to go on.
+/// What came of a search with files. If the machine failed, the error says how to go on, unless what was committed is what failed.
 fn searched<T>(home: Option<&Home>, outcome: Result<T, RunError>) -> anyhow::Result<T> {
     match (outcome, home) {
-        (Err(error), Some(home)) if home.settle(false).unwrap_or(false) => {
+        (Err(error), Some(home)) if home.settle(false).unwrap_or(false) && !error.is_damage() => {
             let command = resume_command(home);
             Err(anyhow::anyhow!("{error}\nwhat was committed is kept; to go on:\n  {command}"))
         }
