@@ -1,24 +1,30 @@
 //! Where does a run live on disk, and what becomes of it?
 //!
 //! ```text
-//! DIR/run.json   what the run is about, for people and for `audit`; written before anything is committed
+//! DIR/run.json   what the run is about, for people and for `audit`, and what its files are known by; written before anything else
 //! DIR/states/    the files of the engine: a volume with a manifest, marked with the tag of run.json; some of them elsewhere, if the user says so
+//! DIR/passes/    those of passes over states, with a manifest of their own
 //! ```
-//! It is made when a search needs files, or is to last. A directory of the user's choice stays. One of our own choice goes when the verdict is in, unless it is wanted, and stays when there is something to go on from.
+//! It is made when a search needs files, or is to last, and held from before anything in it is read until the search is over. A directory of the user's choice stays. One of our own choice goes
+//! when the verdict is in, unless it is wanted, and stays when there is something to go on from.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
-use fathom_disk::storage::{FileStorage, SpreadStorage, Transport, Volume};
-use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use fathom_disk::storage::{FileStorage, Folder, Hold, Id, Lock, Volume};
 
+use crate::card::{self, Card, Parts};
 use crate::identity::Identity;
+use crate::leftovers;
+use crate::scratch::{PARENT, Parent};
+use crate::search_folder::{
+    FolderError, PASSES, STATES, erase, existing, has_others, held, is_committed, part_name, paths,
+    read_card, refused, spread, there,
+};
 use crate::settings::DiskSettings;
 
 /// A directory that one run lives in, made when it is needed.
@@ -29,13 +35,35 @@ pub struct Home {
     made: OnceLock<Made>,
 }
 
+/// A run in a directory, to look at: nothing of it is changed.
+#[derive(Debug)]
+pub struct Committed {
+    /// What it says it is about.
+    pub identity: Identity,
+    /// The files of the engine.
+    pub states: Volume,
+    /// The files of passes; empty if there are none.
+    pub passes: Volume,
+    _lock: Box<dyn Lock>,
+}
+
 /// A directory that is there.
 #[derive(Debug)]
 struct Made {
-    folder: PathBuf,
-    parts: Parts,
+    card: Card,
     volume: Volume,
     starts_over: bool,
+    /// Held to the last.
+    place: Place,
+}
+
+/// A directory that is held.
+#[derive(Debug)]
+struct Place {
+    folder: Folder,
+    /// What it was made in, and its name there, if it is of our own choice.
+    within: Option<(Parent, String)>,
+    _lock: Box<dyn Lock>,
 }
 
 /// A run cannot live there.
@@ -45,12 +73,6 @@ pub enum HomeError {
     /// Another run is in the directory.
     #[error("there is a run in {} already: go on with it (--resume), or choose another directory (--dir)", .0.display())]
     Occupied(PathBuf),
-    /// Something else is in the directory.
-    #[error("{} holds files that are not of a run of fathom: choose another directory (--dir)", .0.display())]
-    Foreign(PathBuf),
-    /// There is no run in the directory.
-    #[error("there is no run in {}", .0.display())]
-    Missing(PathBuf),
     /// The run in the directory is another one.
     #[error("the run in {} is not this one, it differs in {}", folder.display(), differences.join(", "))]
     Different {
@@ -59,58 +81,13 @@ pub enum HomeError {
         /// In what.
         differences: Vec<String>,
     },
-    /// What the run says of itself makes no sense.
-    #[error("{} makes no sense: {why}", path.display())]
-    Nonsense {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// The file system refused.
-    #[error("cannot use {}: {error}", path.display())]
-    Refused {
-        /// Which file or directory.
-        path: PathBuf,
-        /// What it said.
-        error: io::Error,
-    },
     /// Parts of the run lie elsewhere.
     #[error("parts of the run in {} lie elsewhere than --dir-bulk or --dir-index say: leave these out to go on with it", .0.display())]
     Elsewhere(PathBuf),
-    /// The files of the run cannot be read.
+    /// The directory cannot be used.
     #[error(transparent)]
-    Disk(#[from] DiskError),
+    Folder(#[from] FolderError),
 }
-
-/// What `run.json` holds.
-#[derive(Serialize, Deserialize)]
-struct Card {
-    schema: u32,
-    tool: String,
-    version: String,
-    run: Identity,
-    /// Folders on other devices.
-    #[serde(default, skip_serializing_if = "Parts::is_empty")]
-    parts: Parts,
-}
-
-/// Folders of the run on other devices, as absolute paths.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Parts {
-    bulk: Option<PathBuf>,
-    index: Option<PathBuf>,
-}
-
-const CARD: &str = "run.json";
-const STATES: &str = "states";
-const CARD_SCHEMA: u32 = 1;
-/// What names of files begin with that are written and read in order, and of those that are looked up.
-const BULK: &[&str] = &["layers", "candidates"];
-const INDEX: &[&str] = &["run", "rest"];
-/// Where runs live unless the user says otherwise.
-pub(crate) const PARENT: &str = ".fathom";
 
 impl Home {
     /// A place for a run. Nothing is on disk yet.
@@ -127,18 +104,38 @@ impl Home {
         Ok(&self.made.get().expect("it was just made").volume)
     }
 
-    /// The run in a directory, to look at: its files and what it says it is about.
-    pub fn look_at(folder: &Path) -> Result<(Volume, Identity), HomeError> {
-        if !is_committed(folder)? {
-            return Err(HomeError::Missing(folder.to_owned()));
+    /// Where the files of passes go; none before there is a directory.
+    pub(crate) fn passes(&self) -> Option<Result<Volume, HomeError>> {
+        let Made { place, card, .. } = self.made.get()?;
+        let folder = place.folder.make_inner(PASSES).map_err(refused(&place.folder.path_of(PASSES)));
+        let volume = |folder| Volume::new(FileStorage::within(folder, Some(card.id.mark())));
+        Some(folder.map(volume).map_err(HomeError::from))
+    }
+
+    /// The run in a directory, to look at.
+    pub fn look_at(path: &Path) -> Result<Committed, HomeError> {
+        let missing = || FolderError::Missing(path.to_owned());
+        let folder = match Folder::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing().into()),
+            outcome => outcome.map_err(refused(path))?,
+        };
+        let root = Volume::new(FileStorage::read_only(folder.clone(), None));
+        let lock = held(&root, &folder, Hold::Shared)?;
+        let card = read_card(&folder, &root)?.ok_or_else(missing)?;
+        let look = |folder| FileStorage::read_only(folder, Some(card.id.mark()));
+        let states = there(&folder, STATES)?.ok_or_else(missing)?;
+        let states = spread(look(states), &existing(&card)?, &look);
+        if !RunDirectory::exists(&states)? {
+            return Err(missing().into());
         }
-        let card = read_card(folder)?;
-        Ok((card.parts.volume(folder)?, card.run))
+        let passes = there(&folder, PASSES)?.map(|folder| Volume::new(look(folder)));
+        let passes = passes.unwrap_or_else(|| Volume::in_memory(4096));
+        Ok(Committed { identity: identity_of(&folder, &card)?, states, passes, _lock: lock })
     }
 
     /// The directory, if it has been made.
     pub fn folder(&self) -> Option<&Path> {
-        self.made.get().map(|made| &*made.folder)
+        self.made.get().map(|made| made.place.folder.path())
     }
 
     /// What they are marked with.
@@ -158,18 +155,17 @@ impl Home {
 
     /// The search is over: removes the directory if nobody wants it. Says whether there is still something in it. `done` if there is nothing to go on with.
     pub fn settle(&self, done: bool) -> Result<bool, HomeError> {
-        let Some(Made { folder, parts, .. }) = self.made.get() else { return Ok(false) };
-        let committed = is_committed(folder)?;
+        let Some(Made { place, card, volume, .. }) = self.made.get() else { return Ok(false) };
+        let committed = RunDirectory::exists(volume)?;
         if self.settings.lasts() || !done && committed {
             return Ok(committed);
         }
-        fs::remove_dir_all(folder).map_err(refused(folder))?;
-        for part in [&parts.bulk, &parts.index].into_iter().flatten() {
-            fs::remove_dir_all(part).map_err(refused(part))?;
-        }
-        if let Some(parent) = folder.parent() {
-            // It stays if other runs are in it.
-            let _ = fs::remove_dir(parent);
+        erase(&place.folder, card)?;
+        Card::remove(&place.root()).map_err(DiskError::from)?;
+        if let Some((parent, name)) = &place.within {
+            // What is not ours stays, and so does what it is in.
+            let _ = parent.folder.remove_inner(name);
+            parent.remove_if_empty();
         }
         Ok(false)
     }
@@ -177,129 +173,125 @@ impl Home {
 
 impl Made {
     fn new(settings: &DiskSettings, identity: &Identity) -> Result<Made, HomeError> {
-        let folder = match &settings.folder {
-            Some(folder) => folder.clone(),
-            None => fresh_folder(Path::new(PARENT), identity.model())?,
+        let place = match &settings.folder {
+            Some(folder) => Place::at(folder)?,
+            None => Place::fresh(Path::new(PARENT), identity.model())?,
         };
-        let states = folder.join(STATES);
-        let committed = is_committed(&folder)?;
-        if committed && !settings.resume {
-            return Err(HomeError::Occupied(folder));
-        }
-        let mut parts = Parts::of(settings, &folder);
-        if committed {
-            let there = read_card(&folder)?;
-            let differences = there.run.differences(identity);
-            if !differences.is_empty() {
-                return Err(HomeError::Different { folder, differences });
-            }
-            if !parts.is_empty() && parts != there.parts {
-                return Err(HomeError::Elsewhere(folder));
-            }
-            parts = there.parts;
-        } else if !folder.join(CARD).exists() && !is_empty(&states) {
-            return Err(HomeError::Foreign(states));
-        }
-        let volume = parts.volume(&folder)?;
-        if !committed {
-            write_card(&folder, identity, &parts)?;
-        }
-        let starts_over = settings.resume && !committed;
-        Ok(Made { folder, parts, volume, starts_over })
-    }
-}
-
-impl Parts {
-    /// A folder of the run's own under each that was given: other runs may have theirs there.
-    fn of(settings: &DiskSettings, folder: &Path) -> Parts {
-        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let name = format!("fathom-{:016x}", xxh3_64(absolute(folder).as_os_str().as_encoded_bytes()));
-        let within = |parent: &Option<PathBuf>| parent.as_ref().map(|parent| absolute(parent).join(&name));
-        Parts { bulk: within(&settings.bulk), index: within(&settings.index) }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.bulk.is_none() && self.index.is_none()
-    }
-
-    /// Everything of a run, wherever it lies.
-    fn volume(&self, folder: &Path) -> Result<Volume, HomeError> {
-        let storage = |folder: &Path| FileStorage::auto(folder).map_err(refused(folder));
-        let states = storage(&folder.join(STATES))?;
-        if self.is_empty() {
-            return Ok(Volume::new(states));
-        }
-        let mut spread = SpreadStorage::new(states);
-        for (part, prefixes) in [(&self.bulk, BULK), (&self.index, INDEX)] {
-            if let Some(part) = part {
-                spread = spread.with(prefixes, storage(part)?);
+        let folder = &place.folder;
+        leftovers::sweep_scratch(folder);
+        let card = read_card(folder, &place.root())?;
+        match card {
+            Some(card) if is_committed(folder, &card)? => Made::take_up(settings, identity, place, card),
+            card => {
+                let mark = card.as_ref().map(|card| card.id.mark());
+                for name in [STATES, PASSES] {
+                    if let Some(inner) = there(folder, name)?
+                        && has_others(&inner, mark).map_err(refused(inner.path()))?
+                    {
+                        return Err(FolderError::Foreign(inner.path().to_owned()).into());
+                    }
+                }
+                card.map_or(Ok(()), |card| erase(folder, &card))?;
+                Made::begin(settings, identity, place)
             }
         }
-        Ok(Volume::new(spread))
+    }
+
+    /// A run of which nothing is there.
+    fn begin(settings: &DiskSettings, identity: &Identity, place: Place) -> Result<Made, HomeError> {
+        let (folder, root) = (&place.folder, place.root());
+        let id = Id::draw().map_err(refused(folder.path()))?;
+        let run = serde_json::to_value(identity).map_err(|error| nonsense(folder, &error))?;
+        let card = Card::new(id, run, parts_of(settings, id));
+        Card::sweep(&root).and_then(|()| card.write(&root)).map_err(DiskError::from)?;
+        let make = |folder| FileStorage::within(folder, Some(id.mark()));
+        let states = folder.make_inner(STATES).map_err(refused(&folder.path_of(STATES)))?;
+        let mut parts = Vec::new();
+        for (path, prefixes) in paths(&card.parts) {
+            parts.push((Folder::create(path).map_err(refused(path))?, prefixes));
+        }
+        let volume = spread(make(states), &parts, &make);
+        Ok(Made { place, card, volume, starts_over: settings.resume })
+    }
+
+    /// A run that was begun before.
+    fn take_up(
+        settings: &DiskSettings,
+        identity: &Identity,
+        place: Place,
+        card: Card,
+    ) -> Result<Made, HomeError> {
+        let path = || place.folder.path().to_owned();
+        if !settings.resume {
+            return Err(HomeError::Occupied(path()));
+        }
+        let differences = identity_of(&place.folder, &card)?.differences(identity);
+        if !differences.is_empty() {
+            return Err(HomeError::Different { folder: path(), differences });
+        }
+        let parts = parts_of(settings, card.id);
+        if !parts.is_empty() && parts != card.parts {
+            return Err(HomeError::Elsewhere(path()));
+        }
+        // They are used later; what is wrong with them is said now.
+        there(&place.folder, PASSES)?;
+        let make = |folder| FileStorage::within(folder, Some(card.id.mark()));
+        let states = there(&place.folder, STATES)?.ok_or_else(|| FolderError::Missing(path()))?;
+        let volume = spread(make(states), &existing(&card)?, &make);
+        Ok(Made { place, card, volume, starts_over: false })
     }
 }
 
-fn is_committed(folder: &Path) -> Result<bool, HomeError> {
-    let states = folder.join(STATES);
-    if !states.is_dir() {
-        return Ok(false);
+impl Place {
+    /// The directory at a path that the user gave, made if it is not there.
+    fn at(path: &Path) -> Result<Place, HomeError> {
+        let folder = Folder::create(path).map_err(refused(path))?;
+        let root = Volume::new(FileStorage::buffered(folder.clone(), None));
+        let lock = held(&root, &folder, Hold::Alone)?;
+        Ok(Place { folder, within: None, _lock: lock })
     }
-    let storage = FileStorage::with_transport(&states, Transport::Buffered).map_err(refused(&states))?;
-    Ok(RunDirectory::exists(&Volume::new(storage))?)
-}
 
-fn is_empty(folder: &Path) -> bool {
-    folder.read_dir().map_or(true, |mut entries| entries.next().is_none())
-}
-
-/// A directory that is not there yet, named after the model.
-fn fresh_folder(parent: &Path, model: &Path) -> Result<PathBuf, HomeError> {
-    let stem = model.file_stem().map_or("model".into(), |stem| stem.to_string_lossy());
-    let mut number = 1u64;
-    loop {
-        fs::create_dir_all(parent).map_err(refused(parent))?;
-        let folder = parent.join(format!("{stem}-{number}"));
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            // Another run has just ended, and removed the parent since it was empty.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => return other.map(|()| folder.clone()).map_err(refused(&folder)),
+    /// A directory that is not there yet, named after the model.
+    fn fresh(parent: &Path, model: &Path) -> Result<Place, HomeError> {
+        let stem = model.file_stem().map_or("model".into(), |stem| stem.to_string_lossy());
+        Parent::open(parent).map_err(refused(parent))?.sweep();
+        let mut number = 1u64;
+        loop {
+            let name = format!("{stem}-{number}");
+            match Parent::make_in(parent, &name).map_err(refused(&parent.join(&name)))? {
+                Some((parent, folder, lock)) => {
+                    return Ok(Place { folder, within: Some((parent, name)), _lock: lock });
+                }
+                None => number += 1,
+            }
         }
     }
-}
 
-fn read_card(folder: &Path) -> Result<Card, HomeError> {
-    let path = folder.join(CARD);
-    let text = fs::read(&path).map_err(refused(&path))?;
-    let nonsense = |why: String| HomeError::Nonsense { path: path.clone(), why };
-    let card: Card = serde_json::from_slice(&text).map_err(|error| nonsense(error.to_string()))?;
-    if card.schema != CARD_SCHEMA {
-        return Err(nonsense(format!("it has version {}, this build reads {CARD_SCHEMA}", card.schema)));
+    /// The directory itself as a volume, for the card alone.
+    fn root(&self) -> Volume {
+        Volume::new(FileStorage::buffered(self.folder.clone(), None))
     }
-    Ok(card)
 }
 
-/// Writes the card whole or not at all; it lasts when this returns.
-fn write_card(folder: &Path, identity: &Identity, parts: &Parts) -> Result<(), HomeError> {
-    let card = Card {
-        schema: CARD_SCHEMA,
-        tool: "fathom".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        run: identity.clone(),
-        parts: parts.clone(),
-    };
-    let (path, new) = (folder.join(CARD), folder.join(format!("{CARD}.new")));
-    let write = || {
-        let mut file = fs::File::create(&new)?;
-        file.write_all(crate::report::json::to_text(&card).as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &path)?;
-        fs::File::open(folder)?.sync_all()
-    };
-    write().map_err(refused(&path))
+/// A folder of the run's own under each that was given: other runs may have theirs there.
+fn parts_of(settings: &DiskSettings, id: Id) -> Parts {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let within =
+        |parent: &Option<PathBuf>| parent.as_ref().map(|parent| absolute(parent).join(part_name(id.mark())));
+    Parts { bulk: within(&settings.bulk), index: within(&settings.index) }
 }
 
-fn refused(path: &Path) -> impl Fn(io::Error) -> HomeError {
-    let path = path.to_owned();
-    move |error| HomeError::Refused { path: path.clone(), error }
+/// What a card says the run is about.
+fn identity_of(folder: &Folder, card: &Card) -> Result<Identity, FolderError> {
+    serde_json::from_value(card.run.clone()).map_err(|error| nonsense(folder, &error))
+}
+
+fn nonsense(folder: &Folder, error: &serde_json::Error) -> FolderError {
+    FolderError::Nonsense { path: folder.path_of(card::NAME), why: error.to_string() }
+}
+
+impl From<DiskError> for HomeError {
+    fn from(error: DiskError) -> HomeError {
+        FolderError::from(error).into()
+    }
 }

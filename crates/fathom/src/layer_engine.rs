@@ -21,9 +21,9 @@ use fathom_search::retrace;
 use fathom_search::trace::{self, Path as RunPath};
 
 use crate::figures::{CostFigures, DiskFigures, IoFigures};
-use crate::home::{Home, PARENT};
+use crate::home::Home;
 use crate::run::Limit;
-use crate::scratch::Scratch;
+use crate::scratch::{PARENT, Scratch};
 use crate::settings::DiskSettings;
 
 /// An engine that searches breadth-first, exactly.
@@ -246,7 +246,7 @@ fn volume_counts(
 /// Where files go that last as long as the search for a path; none for memory.
 fn scratch_parent(home: Option<&Home>) -> Option<PathBuf> {
     let folder = home?.settings().folder.as_ref();
-    Some(folder.map_or_else(|| PathBuf::from(PARENT), |folder| folder.join("trace")))
+    Some(folder.cloned().unwrap_or_else(|| PathBuf::from(PARENT)))
 }
 
 fn disk_figures(used: tier::DiskUse, counts: &IoCounts, outcome: &Outcome) -> (DiskFigures, Vec<IoFigures>) {

@@ -13,6 +13,9 @@
 //! | [`layer_engine`] | which engine searches breadth-first, and what is left of its search? |
 //! | [`identity`] | what is a run on disk about? |
 //! | [`home`] | where does a run live on disk, and what becomes of it? |
+//! | `card` | what does a search folder say of itself? |
+//! | [`search_folder`] | what lies in a search folder, how much of it is ours, and how does that go? |
+//! | `leftovers` | what have searches that were killed left behind, and what of it goes? |
 //! | [`figures`] | what did the files of a search take, and where did its time go? |
 //! | [`run`] | what does one exploration find out? |
 //! | [`property`] | what is asked about a model? |
@@ -40,6 +43,7 @@ pub mod arguments;
 pub mod assemble;
 pub mod assumption;
 pub mod behaviour_audit;
+mod card;
 pub mod check;
 pub mod command;
 pub mod coverage;
@@ -51,6 +55,7 @@ pub mod hunt;
 pub mod identity;
 pub mod interrupt;
 pub mod layer_engine;
+mod leftovers;
 pub mod liveness;
 pub mod liveness_property;
 pub mod liveness_search;
@@ -63,6 +68,7 @@ mod reading;
 pub mod report;
 pub mod run;
 pub mod scratch;
+pub mod search_folder;
 mod semi_external;
 pub mod session;
 pub mod settings;

@@ -20,11 +20,10 @@ use fathom_search::trace::path_to;
 use crate::assemble::{self, Model};
 use crate::check::{Answer, Checked, Stop, Verdict, judged, real_path};
 use crate::execution::Execution;
-use crate::home::PARENT;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::run::{Counts, Exploration, Limit, RunError, Usage, limit_of};
-use crate::scratch::Scratch;
+use crate::scratch::{PARENT, Scratch};
 use crate::settings::Resources;
 
 /// How many states the judge looks at for a goal that cannot be reached.

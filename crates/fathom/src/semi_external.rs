@@ -7,10 +7,9 @@
 //! What generated the states gives its memory back before the passes. Their files are in a folder of their own: of the home, where ranks stay as the proof that a property holds, or
 //! one that goes away.
 
-use std::path::{Path as FilePath, PathBuf};
+use std::path::Path as FilePath;
 
 use fathom_disk::manifest::RunDirectory;
-use fathom_disk::storage::{FileStorage, Volume};
 use fathom_model::system::TransitionSystem;
 use fathom_search::closed_set::{KeptLayers, Reached};
 use fathom_search::depth_first::Found;
@@ -26,14 +25,11 @@ use fathom_search::successor_graph::GraphUse;
 use fathom_search::watch::{Condition, Finding};
 
 use crate::figures::PassFigures;
-use crate::home::{Home, PARENT};
+use crate::home::{Home, HomeError};
 use crate::layer_engine::{self, Kept};
 use crate::liveness_search::{LivenessEngine, Searched, Task};
 use crate::run::RunError;
-use crate::scratch::Scratch;
-
-/// Where files of passes are, in a home.
-pub(crate) const PASSES: &str = "passes";
+use crate::scratch::{PARENT, Scratch};
 
 /// What a generation is asked: the conditions are part of what a certificate claims.
 pub(crate) fn settings(threads: usize, stop_at_fault: bool, max_depth: Option<u64>) -> layer_loop::Settings {
@@ -171,8 +167,9 @@ fn passes(
     let Task { budget, watcher, resources, .. } = *task;
     let scratch;
     let lasting = task.home.filter(|home| home.settings().lasts());
-    let volume = match lasting.and_then(passes_folder) {
-        Some(folder) => Volume::new(FileStorage::auto(&folder).map_err(RunError::Scratch)?),
+    let place = |error: HomeError| SearchError::Place(Box::new(error));
+    let volume = match lasting.and_then(Home::passes) {
+        Some(volume) => volume.map_err(place)?,
         None => {
             scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
             scratch.volume().map_err(RunError::Scratch)?
@@ -217,11 +214,6 @@ fn passes(
     drop(directory);
     RunDirectory::open(&volume, home.tag()).map_err(SearchError::from)?;
     Ok(passed)
-}
-
-/// The folder of passes in a home that is there.
-fn passes_folder(home: &Home) -> Option<PathBuf> {
-    home.folder().map(|folder| folder.join(PASSES))
 }
 
 /// The way to a fault.

@@ -21,7 +21,7 @@ use fathom_disk::key::KeyWidth;
 use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::run::{Run, RunConfig, RunWriter, Scan};
 use fathom_disk::set::KeyStream;
-use fathom_disk::storage::{FileStorage, Volume};
+use fathom_disk::storage::{FileStorage, Folder, Id, Volume};
 use fathom_ltl::automaton::{Automaton, Edge};
 use fathom_ltl::word::Lasso as Word;
 use fathom_search::engines::tier::Plan;
@@ -36,9 +36,13 @@ impl Certificate {
     /// Changes the states with their ranks, which are the lowest 32 bits of the keys.
     fn edit_ranks(&self, edit: &dyn Fn(&mut Vec<Vec<u64>>)) {
         let folder = PathBuf::from(self.folder());
-        let (_, identity) = Home::look_at(&folder).expect("it is there");
-        let volume = Volume::new(FileStorage::auto(&folder.join("passes")).expect("it is there"));
-        let (budget, tag) = (Budget::unlimited(), identity.tag());
+        let tag = Home::look_at(&folder).expect("it is there").identity.tag();
+        let card = std::fs::read(folder.join("run.json")).expect("it is there");
+        let card: serde_json::Value = serde_json::from_slice(&card).expect("it is JSON");
+        let id = Id::parse(card["id"].as_str().expect("it has an id")).expect("it is one");
+        let passes = Folder::open(&folder.join("passes")).expect("it is there");
+        let volume = Volume::new(FileStorage::within(passes, Some(id.mark())));
+        let budget = Budget::unlimited();
         let mut directory = RunDirectory::open(&volume, tag).expect("it is whole");
         let cursor = directory.committed().expect("there are ranks").cursor.clone();
         let width = (33..200)
@@ -122,9 +126,19 @@ fn another_model_formula_or_policy_is_refused() {
     // The certificate of one formula under the name of another.
     let (one, other) = (Certificate::new(&["--ltl", SERVED]), Certificate::new(&["--ltl", EXCLUSIVE]));
     let card = |certificate: &Certificate| Path::new(&certificate.folder()).join("run.json");
-    std::fs::copy(card(&other), card(&one)).expect("a file");
+    let read = |path: PathBuf| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).expect("it is there")).expect("it is JSON")
+    };
+    let mut mixed = read(card(&one));
+    mixed["run"] = read(card(&other))["run"].take();
+    std::fs::write(card(&one), mixed.to_string()).expect("it can be written");
     let ran = one.audit();
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    // With its id, too, there are no files of that name.
+    std::fs::copy(card(&other), card(&one)).expect("a file");
+    let ran = one.audit();
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("there is no run in"), "{}", ran.stderr);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! `FATHOM_LONG=1` kills 200 times in place of a few.
 
 mod command;
+mod search_folder;
 
 use std::path::Path;
 use std::process::Stdio;
@@ -82,13 +83,14 @@ struct Moments {
 impl Moments {
     fn note(&mut self, folder: &Path) {
         let there = |place: &str| folder.join(place).exists();
-        let committed = std::fs::read(folder.join("passes/manifest")).unwrap_or_default();
+        let manifest = |place: &str| search_folder::manifest(&folder.join(place));
+        let committed = manifest("passes").map_or(Vec::new(), |path| std::fs::read(path).unwrap_or_default());
         let names = |name: &str| committed.windows(name.len()).any(|part| part == name.as_bytes());
         *(match () {
             () if names("left-") => &mut self.between,
             () if !committed.is_empty() => &mut self.passes,
             () if there("passes") => &mut self.ordering,
-            () if there("states/manifest") => &mut self.generating,
+            () if manifest("states").is_some() => &mut self.generating,
             () => &mut self.before,
         }) += 1;
     }
@@ -125,7 +127,7 @@ fn a_check_that_is_killed_goes_on_and_finds_the_same() {
                 command.args(["--store", "tier"]);
             }
             let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-            std::thread::sleep(Duration::from_millis(20 + random.below(longest) as u64));
+            std::thread::sleep(Duration::from_millis(random.below(longest) as u64));
             longest += longest / 6;
             // A process that has ended cannot be killed any more.
             child.kill().expect("it is ours");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Context;
 use fathom_disk::budget::Budget;
-use fathom_disk::storage::{FileStorage, Volume};
+use fathom_disk::storage::Volume;
 use fathom_model::system::TransitionSystem;
 use fathom_search::audit::{Audit, AuditError, Audited};
 use fathom_search::layer_loop::{Settings, Tuning};
@@ -15,29 +15,30 @@ use crate::assumption::Choices;
 use crate::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
 use crate::check::CheckedSystem;
 use crate::execution::Execution;
-use crate::home::Home;
+use crate::home::{Committed, Home};
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
 use crate::observer::Watcher;
 use crate::property::{Faults, Plan, Property};
 use crate::report::text::{assuming, bytes, plural};
 use crate::report::{Exit, json};
-use crate::semi_external;
+use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::settings::{AuditSettings, ModelSettings};
 
 /// Checks the certificate in a directory and reports.
 pub fn run(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> {
     let json_output = Output::open_all(settings.output.json.as_ref())?;
-    let (volume, identity) = Home::look_at(&settings.folder)?;
+    let committed = Home::look_at(&settings.folder)?;
+    let identity = &committed.identity;
     anyhow::ensure!(
         !identity.is_product(),
         "a run that explores a product proves nothing: check a formula, or a property process"
     );
-    let model_settings = model_settings(settings, &identity);
+    let model_settings = model_settings(settings, identity);
     let model = read_model(&model_settings, &settings.resources, true)?;
     if let Some(behaviour) = identity.behaviour() {
-        return run_behaviour(settings, session, &model, &identity, behaviour, &volume, json_output);
+        return run_behaviour(settings, session, &model, &committed, behaviour, json_output);
     }
     let questions = identity.questions();
     let plan = questions.as_ref().map(|questions| plan(&model, questions)).transpose()?;
@@ -48,7 +49,7 @@ pub fn run(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> 
     };
     let differences = identity.differences(&here);
     let verdict = if differences.is_empty() {
-        audited(&model, plan.as_ref(), &here, &volume, settings, session)?
+        audited(&model, plan.as_ref(), &here, &committed.states, settings, session)?
     } else {
         Err(format!("the certificate is of something else, it differs in {}", differences.join(", ")))
     };
@@ -83,11 +84,11 @@ fn run_behaviour(
     settings: &AuditSettings,
     session: &Session,
     model: &Model,
-    identity: &Identity,
+    committed: &Committed,
     behaviour: &Behaviour,
-    states: &Volume,
     json_output: Option<Output>,
 ) -> anyhow::Result<Exit> {
+    let identity = &committed.identity;
     let model_settings = model_settings(settings, identity);
     let property = LivenessQuestions::stated(model, &behaviour.statement)?
         .context("the model has no property process any more")?;
@@ -98,15 +99,12 @@ fn run_behaviour(
             let differences = identity.differences(&here);
             if differences.is_empty() {
                 let audit = |scratch: &Volume, budget: &Budget, watcher: &Watcher| {
-                    let passes = FileStorage::auto(&settings.folder.join(semi_external::PASSES))
-                        .context("cannot read the ranks")?;
-                    let passes = Volume::new(passes);
                     let audit = BehaviourAudit {
                         model,
                         property: &property,
                         behaviour,
-                        states,
-                        passes: &passes,
+                        states: &committed.states,
+                        passes: &committed.passes,
                         scratch,
                         budget,
                         observer: watcher,
@@ -195,12 +193,11 @@ fn in_scratch<T>(
     work: impl FnOnce(&Volume, &Budget, &Watcher) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let budget = assemble::data_budget(&settings.resources)?;
-    let folder = settings.folder.join("audit");
-    let scratch = FileStorage::auto(&folder).with_context(|| format!("cannot use {}", folder.display()))?;
+    let scratch = Scratch::anywhere().context("cannot make a folder for the files of the audit")?;
+    let volume = scratch.volume().context("cannot use the folder for the files of the audit")?;
     let watcher = watcher(session, &settings.output, std::convert::identity)?;
-    let outcome = work(&Volume::new(scratch), &budget, &watcher);
+    let outcome = work(&volume, &budget, &watcher);
     watcher.finish()?;
-    std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     outcome
 }
 

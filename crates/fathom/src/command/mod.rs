@@ -72,7 +72,10 @@ fn home(
         session.can_go_on(resume_command(&home));
     }
     if let Some(folder) = home.folder().filter(|_| home.starts_over() && !quiet) {
-        say(&format!("note: no checkpoint in {} yet: the search starts from the beginning", folder.display()));
+        say(&format!(
+            "note: no checkpoint in {} yet: the search starts from the beginning",
+            folder.display()
+        ));
     }
     Ok(home)
 }
