@@ -328,3 +328,23 @@ fn unrelated(search: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
     Ok(guests)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use oracle::random::Random;
+
+    use super::super::{build, models};
+    use super::*;
+
+    #[test]
+    fn hostile_folders_cost_nobody_a_file_and_are_not_believed() {
+        let (binary, models) = (build().unwrap(), models());
+        let mut attack = Attack { binary, models, deadline: Instant::now(), random: Random::new(11) };
+        let mut tally = Tally::default();
+        run(&mut attack, &mut tally).unwrap();
+        println!("{tally}");
+        assert_eq!(tally.failed, 0, "{tally}");
+    }
+}

@@ -207,3 +207,26 @@ fn shuffled(attack: &mut Attack, stops: u64) -> Vec<u64> {
     attack.random.shuffle(&mut all);
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use oracle::random::Random;
+
+    use super::super::{build, models};
+    use super::*;
+
+    /// `FATHOM_LONG=1` kills at every stop in place of a few of each scenario.
+    #[test]
+    fn a_kill_at_any_system_call_loses_nothing() {
+        let time =
+            if std::env::var_os("FATHOM_LONG").is_some() { Duration::from_hours(24) } else { Duration::ZERO };
+        let (binary, models) = (build().unwrap(), models());
+        let mut attack = Attack { binary, models, deadline: Instant::now() + time, random: Random::new(7) };
+        let mut tally = Tally::default();
+        run(&mut attack, &mut tally).unwrap();
+        println!("{tally}");
+        assert_eq!(tally.failed, 0, "{tally}");
+    }
+}
