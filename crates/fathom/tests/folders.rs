@@ -192,11 +192,14 @@ fn files_with_two_names_are_not_changed() {
 
 #[test]
 fn a_folder_with_unrelated_files_of_our_names_is_refused_and_left_alone() {
-    for card in ["precious", "{\"tool\": \"another\"}", "[1, 2]", "{}", ""] {
+    // Without a manifest that makes no sense, nothing would stop a search from sweeping.
+    let names = ["letters", "lock", "run-1", "manifest", "manifest.new", ".hidden"];
+    let cards = ["precious", "{\"tool\": \"another\"}", "[1, 2]", "{}", ""];
+    for (card, names) in cards.into_iter().flat_map(|card| [(card, &names[..3]), (card, &names[..])]) {
         let place = Place::new();
         for folder in ["search/states", "search/passes", "search/audit", "search/trace"] {
             fs::create_dir_all(place.at(folder)).expect("a folder");
-            for name in ["letters", "manifest", "manifest.new", "lock", ".hidden"] {
+            for name in names {
                 fs::write(place.at(folder).join(name), "precious").expect("a file");
             }
         }
