@@ -18,6 +18,7 @@ pub mod inclusion;
 mod label;
 mod lexer;
 pub mod limits;
+pub mod long_word;
 pub mod ltl_file;
 mod normal_form;
 mod obligation;
