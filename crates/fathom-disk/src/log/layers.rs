@@ -164,6 +164,11 @@ impl LayerReader {
         Ok(())
     }
 
+    /// Records of the layer that are still to come.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
     /// Copies the next record of the layer; false at its end.
     pub fn next(&mut self, log: &LayerLog, record: &mut [u64]) -> Result<bool, DiskError> {
         Ok(self.next_some(log, &mut record[..log.records.words()])? == 1)

@@ -8,6 +8,8 @@
 //! ```
 //! A small layer costs no file and no sync; a large one is read as it was written, in order. Memory: four blocks of the log, one block of keys.
 
+use std::sync::{Mutex, PoisonError};
+
 use fathom_disk::budget::{Budget, Charge, ChargedVec};
 use fathom_disk::codec::{Codec, Decoder, gap};
 use fathom_disk::error::DiskError;
@@ -32,6 +34,8 @@ pub(in crate::engines) struct LayerStore {
     retired: Vec<String>,
     /// Keys in the layer being written.
     open_keys: u64,
+    /// Who visited a layer last; the first one is the last one that is visited on the way back, and takes it away.
+    visitor: Mutex<Option<LayerCursor>>,
 }
 
 /// Some layers, one behind the other.
@@ -142,6 +146,7 @@ impl LayerStore {
             earlier: None,
             retired: Vec::new(),
             open_keys: 0,
+            visitor: Mutex::new(None),
         }
     }
 
@@ -240,10 +245,18 @@ impl LayerStore {
         if layer < self.first() {
             return Ok(false);
         }
-        let mut cursor = LayerCursor::new(place.width, &place.budget)?;
+        // Whoever visits one layer visits its neighbour next: small ones are in the block at hand.
+        let mut kept = self.visitor.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cursor = match kept.take() {
+            Some(cursor) => cursor,
+            None => LayerCursor::new(place.width, &place.budget)?,
+        };
         cursor.open(self, layer)?;
         while let Some(records) = cursor.next_keys(self)? {
             visit(records);
+        }
+        if layer > self.first() {
+            *kept = Some(cursor);
         }
         Ok(true)
     }
@@ -286,6 +299,11 @@ impl LayerCursor {
         }
         (self.first, self.layer) = (*first, layer);
         self.reader.as_mut().expect("it was just made").open(log, layer - first)
+    }
+
+    /// Bytes of the log that are still to come of the layer.
+    pub(in crate::engines) fn bytes_left(&self) -> u64 {
+        self.reader.as_ref().map_or(0, |reader| reader.left().saturating_mul(8))
     }
 
     /// Fills `batch` with up to `most` keys; empty at the end of the layer.
