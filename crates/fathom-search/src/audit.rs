@@ -10,6 +10,8 @@
 //! ```
 //! Memory: half of the data budget for the sort, 64 MiB at most, and a few buffers. I/O: the runs three times, every target of a step written and read once per pass of the sort.
 
+use std::cell::Cell;
+
 use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
@@ -215,6 +217,9 @@ impl Audit<'_> {
         let mut stream = self.merged(runs)?;
         let (mut states, mut checksum) = (0, Checksum::default());
         while stream.advance()? {
+            if self.observer.stop() {
+                return Err(AuditError::Stopped);
+            }
             for record in Records::new(stream.keys(), shape.words()).iter() {
                 if !is_state(shape, record) {
                     return Err(AuditError::NoState { record: record.to_vec() });
@@ -279,7 +284,9 @@ impl Audit<'_> {
     /// Every target is in the set.
     fn closed(&self, targets: &Sorted, runs: &[Run]) -> Result<(), AuditError> {
         let words = self.system.shape().words() as u64;
-        let mut outside = Difference::new(self.budget, targets.stream()?, self.merged(runs)?)?;
+        let stopped = Cell::new(false);
+        let targets = Stoppable { inner: targets.stream()?, observer: self.observer, stopped: &stopped };
+        let mut outside = Difference::new(self.budget, targets, self.merged(runs)?)?;
         let (mut missing, mut first) = (0, Vec::new());
         while outside.advance()? {
             if missing == 0 {
@@ -287,7 +294,36 @@ impl Audit<'_> {
             }
             missing += outside.keys().len() as u64 / words;
         }
-        if missing > 0 { Err(AuditError::Open { missing, first }) } else { Ok(()) }
+        match (missing, stopped.get()) {
+            (0, true) => Err(AuditError::Stopped),
+            (0, false) => Ok(()),
+            _ => Err(AuditError::Open { missing, first }),
+        }
+    }
+}
+
+/// Keys that come to an end when the observer says so.
+struct Stoppable<'a, S> {
+    inner: S,
+    observer: &'a dyn Observer,
+    /// Whether it did.
+    stopped: &'a Cell<bool>,
+}
+
+impl<S: KeyStream> KeyStream for Stoppable<'_, S> {
+    fn words(&self) -> usize {
+        self.inner.words()
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        if self.observer.stop() {
+            self.stopped.set(true);
+        }
+        Ok(!self.stopped.get() && self.inner.advance()?)
+    }
+
+    fn keys(&self) -> &[u64] {
+        self.inner.keys()
     }
 }
 

@@ -18,7 +18,7 @@ use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
 use crate::error::SearchError;
-use crate::layer_loop::LayerPolicy;
+use crate::layer_loop::{LayerPolicy, Observer};
 
 /// What a complete breadth-first search has reached and kept.
 pub trait Reached {
@@ -33,6 +33,7 @@ pub trait Reached {
         &self,
         volume: &Volume,
         budget: &Budget,
+        observer: &dyn Observer,
         bytes: usize,
         visit: &mut dyn FnMut(&[u64]) -> Result<(), SearchError>,
     ) -> Result<(), SearchError>;
@@ -91,21 +92,25 @@ impl<P: LayerPolicy> Reached for KeptLayers<'_, P> {
         &self,
         volume: &Volume,
         budget: &Budget,
+        observer: &dyn Observer,
         bytes: usize,
         visit: &mut dyn FnMut(&[u64]) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
-        sort_layers(self, self.width, volume, budget, bytes, visit)
+        sort_layers(self, self.width, (volume, budget), observer, bytes, visit)
     }
 }
 
 impl<'r> ClosedSet<'r> {
     /// Puts what was reached and may recur in order and numbers it. The volume must be empty of files of that kind.
+    ///
+    /// # Errors
+    /// [`SearchError::Stopped`] if the observer says so.
     pub fn new(
         reached: &dyn Reached,
         recurs: Recurs<'r>,
         shape: &Shape,
-        volume: &Volume,
-        budget: &Budget,
+        (volume, budget): (&Volume, &Budget),
+        observer: &dyn Observer,
     ) -> Result<ClosedSet<'r>, SearchError> {
         let width = width_of(shape)?;
         let words = width.words();
@@ -114,7 +119,10 @@ impl<'r> ClosedSet<'r> {
         let mut writer = RunWriter::new(volume, budget, RUN, &config)?;
         let each = PerfectHashBuilder::keys_per_shard_within(bytes / 2, words);
         let mut builder = PerfectHashBuilder::new(volume, NUMBERS, words, each, budget)?;
-        reached.visit_sorted(volume, budget, bytes, &mut |keys| {
+        reached.visit_sorted(volume, budget, observer, bytes, &mut |keys| {
+            if observer.stop() {
+                return Err(SearchError::Stopped);
+            }
             for key in keys.chunks_exact(words).filter(|key| recurs(key)) {
                 writer.push(key)?;
                 builder.push(key)?;
@@ -134,12 +142,13 @@ impl<'r> ClosedSet<'r> {
         shape: &Shape,
         directory: &mut RunDirectory,
         budget: &Budget,
+        observer: &dyn Observer,
     ) -> Result<ClosedSet<'r>, SearchError> {
         let volume = directory.volume().clone();
         if directory.committed().is_some_and(|manifest| manifest.names(NUMBERS)) {
             return ClosedSet::open(recurs, shape, &volume, budget);
         }
-        let set = ClosedSet::new(reached, recurs, shape, &volume, budget)?;
+        let set = ClosedSet::new(reached, recurs, shape, (&volume, budget), observer)?;
         directory.commit(&[], &ClosedSet::files())?;
         Ok(set)
     }
@@ -229,8 +238,8 @@ pub(crate) fn width_of(shape: &Shape) -> Result<KeyWidth, SearchError> {
 pub(crate) fn sort_layers(
     reached: &dyn Reached,
     width: KeyWidth,
-    volume: &Volume,
-    budget: &Budget,
+    (volume, budget): (&Volume, &Budget),
+    observer: &dyn Observer,
     bytes: usize,
     visit: &mut dyn FnMut(&[u64]) -> Result<(), SearchError>,
 ) -> Result<(), SearchError> {
@@ -238,8 +247,11 @@ pub(crate) fn sort_layers(
     for layer in 0..reached.layer_count() {
         let mut outcome = Ok(());
         reached.visit_layer(layer, &mut |records| {
+            if outcome.is_ok() && observer.stop() {
+                outcome = Err(SearchError::Stopped);
+            }
             if outcome.is_ok() {
-                outcome = sorter.push(records.words());
+                outcome = sorter.push(records.words()).map_err(SearchError::from);
             }
         })?;
         outcome?;

@@ -19,46 +19,49 @@ use fathom_model::steps::Steps;
 use crate::bits::Bits;
 use crate::error::SearchError;
 use crate::expander::Expander;
+use crate::layer_loop::Observer;
+use crate::path::{Path, PathBuilder, Room};
 
 /// Records that are expanded at a time, at most.
 const BATCH: usize = 256;
 
-/// A cycle: states, and the action that leaves each; the last leads to the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cycle {
-    pub(crate) records: Vec<Vec<u64>>,
-    pub(crate) actions: Vec<u32>,
+/// A way from a state: states, and the actions that leave them.
+struct Leg {
+    path: Path,
+    /// All marks on it.
+    marks: u64,
 }
 
-/// A way from a state: states and actions, and where the last action leads.
-struct Leg {
-    records: Vec<Vec<u64>>,
-    actions: Vec<u32>,
-    /// All marks on it.
+/// The last step of a way.
+struct Last {
+    record: Vec<u64>,
+    action: u32,
     marks: u64,
     target: Vec<u64>,
 }
 
-/// A cycle that meets all marks, among states that a fix-point has left, which are not none.
+/// A cycle that meets all marks, among states that a fix-point has left, which are not none: states, and the action that leaves each; the last leads to the first.
 pub(crate) fn find(
     expander: &mut Expander<'_>,
     left: &mut Bits,
     marks: u64,
     volume: &Volume,
-    budget: &Budget,
-) -> Result<Cycle, SearchError> {
+    room: &Room,
+    observer: &dyn Observer,
+) -> Result<Path, SearchError> {
+    let budget = room.budget();
     let states = expander.set.len();
     let spare = vec![Bits::new(budget, states, false)?, Bits::new(budget, states, false)?];
-    let mut search = Search { expander, spare, volume, budget, files: 0 };
+    let mut search = Search { expander, spare, volume, room, budget, observer, files: 0 };
     let mut domain = Bits::new(budget, states, false)?;
     loop {
         let first = search.first(left)?.expect("a fix-point that is not empty has a cycle");
         let back = |steps: &Steps, step: usize| steps.target(step) == first;
         let seen = match search.leg(&first, left, &back, None)? {
-            Found::Way(mut around, _) => {
+            Found::Way(around, _) => {
                 domain.copy_from(left);
-                if search.meet(&mut around, &first, marks, &mut domain)? {
-                    return Ok(Cycle { records: around.records, actions: around.actions });
+                if let Some(cycle) = search.meet(around, &first, marks, &mut domain)? {
+                    return Ok(cycle);
                 }
                 // Everything that the state leads to goes.
                 search.closure(&first, left)?
@@ -75,7 +78,9 @@ struct Search<'s, 'a> {
     /// For what a search has met, and where it began: one for a search, and one for a search within it.
     spare: Vec<Bits>,
     volume: &'s Volume,
+    room: &'s Room,
     budget: &'s Budget,
+    observer: &'s dyn Observer,
     files: u64,
 }
 
@@ -104,32 +109,38 @@ impl Search<'_, '_> {
         Ok(first)
     }
 
-    /// Lengthens a cycle through `first` until it meets all marks; false if it cannot. The domain shrinks to what may still lead back.
+    /// Lengthens a cycle through `first` until it meets all marks; none if it cannot. The domain shrinks to what may still lead back.
     fn meet(
         &mut self,
-        around: &mut Leg,
+        around: Leg,
         first: &[u64],
         marks: u64,
         domain: &mut Bits,
-    ) -> Result<bool, SearchError> {
-        while around.marks & marks != marks {
-            let mark = (marks & !around.marks).trailing_zeros();
+    ) -> Result<Option<Path>, SearchError> {
+        let mut met = around.marks;
+        if met & marks == marks {
+            return Ok(Some(around.path));
+        }
+        let mut cycle = PathBuilder::new(self.room, first.len())?;
+        cycle.extend(&around.path, 0)?;
+        drop(around);
+        while met & marks != marks {
+            let mark = (marks & !met).trailing_zeros();
             let marked = |steps: &Steps, step: usize| steps.marks(step).0 >> mark & 1 == 1;
             match self.leg(first, domain, &marked, Some(first))? {
                 Found::Nothing(seen) => {
                     self.spare.push(seen);
-                    return Ok(false);
+                    return Ok(None);
                 }
                 Found::Way(there, back) => {
                     for leg in std::iter::once(there).chain(back) {
-                        around.records.extend(leg.records);
-                        around.actions.extend(leg.actions);
-                        around.marks |= leg.marks;
+                        cycle.extend(&leg.path, 0)?;
+                        met |= leg.marks;
                     }
                 }
             }
         }
-        Ok(true)
+        cycle.finish(0).map(Some)
     }
 
     /// All states of a domain that a state leads to, and itself.
@@ -189,16 +200,19 @@ impl Search<'_, '_> {
         goal: Goal<'_>,
         back: Option<&[u64]>,
         (seen, fresh): (&Bits, &mut ChargedVec<u64>),
-    ) -> Result<Option<(Leg, Option<Leg>)>, SearchError> {
+    ) -> Result<Option<(Last, Option<Leg>)>, SearchError> {
         let words = self.expander.system.shape().words();
         let mut batch = Batch::new(words, self.budget)?;
         let mut reader = log.reader(self.budget)?;
         reader.open(log, layer)?;
         while batch.fill(log, &mut reader)? {
+            if self.observer.stop() {
+                return Err(SearchError::Stopped);
+            }
             // A goal that does not lead back is out of the domain then, so the next one is another.
-            while let Some(leg) = self.expand(batch.records.view(), domain, goal, (seen, &mut *fresh))? {
-                if let Some(returns) = self.returns(&leg, domain, back)? {
-                    return Ok(Some((leg, returns)));
+            while let Some(last) = self.expand(batch.records.view(), domain, goal, (seen, &mut *fresh))? {
+                if let Some(returns) = self.returns(&last, domain, back)? {
+                    return Ok(Some((last, returns)));
                 }
             }
         }
@@ -212,7 +226,7 @@ impl Search<'_, '_> {
         domain: &Bits,
         goal: Goal<'_>,
         (seen, fresh): (&Bits, &mut ChargedVec<u64>),
-    ) -> Result<Option<Leg>, SearchError> {
+    ) -> Result<Option<Last>, SearchError> {
         let mut found = None;
         self.expander.each(sources, &mut |source, taken| {
             let target = taken.steps.target(taken.step);
@@ -220,9 +234,9 @@ impl Search<'_, '_> {
                 return Ok(());
             }
             if found.is_none() && goal(taken.steps, taken.step) {
-                found = Some(Leg {
-                    records: vec![sources.get(source).to_vec()],
-                    actions: vec![taken.steps.action(taken.step)],
+                found = Some(Last {
+                    record: sources.get(source).to_vec(),
+                    action: taken.steps.action(taken.step),
                     marks: taken.steps.marks(taken.step).0,
                     target: target.to_vec(),
                 });
@@ -238,18 +252,18 @@ impl Search<'_, '_> {
         Ok(found)
     }
 
-    /// The way back from where a leg ends, if there is to be one and it is not there; none if there is no way back. Then what it leads to is not in the domain any more.
+    /// The way back from where a step ends, if there is to be one and it is not there; none if there is no way back. Then what it leads to is not in the domain any more.
     fn returns(
         &mut self,
-        leg: &Leg,
+        last: &Last,
         domain: &mut Bits,
         back: Option<&[u64]>,
     ) -> Result<Option<Option<Leg>>, SearchError> {
-        let Some(first) = back.filter(|first| leg.target != *first) else { return Ok(Some(None)) };
-        if !domain.get(self.expander.set.number(&leg.target)) {
+        let Some(first) = back.filter(|first| last.target != *first) else { return Ok(Some(None)) };
+        if !domain.get(self.expander.set.number(&last.target)) {
             return Ok(None);
         }
-        match self.leg(&leg.target, domain, &|steps, step| steps.target(step) == first, None)? {
+        match self.leg(&last.target, domain, &|steps, step| steps.target(step) == first, None)? {
             Found::Way(way, _) => Ok(Some(Some(way))),
             Found::Nothing(seen) => {
                 domain.subtract(&seen);
@@ -265,17 +279,20 @@ impl Search<'_, '_> {
         log: &LayerLog,
         layer: u64,
         domain: &Bits,
-        last: Leg,
+        last: Last,
     ) -> Result<Leg, SearchError> {
-        let Search { expander, budget, .. } = self;
-        let mut leg = last;
-        let (mut records, mut actions) = (leg.records, leg.actions);
+        let Search { expander, room, budget, observer, .. } = self;
+        let Last { record: mut later, action, mut marks, .. } = last;
+        let mut path = PathBuilder::new(room, later.len())?;
+        path.push(&later, action)?;
         for earlier in (0..layer).rev() {
-            let later = records.last().expect("a way has a state").clone();
             let mut before: Option<(Vec<u64>, u32, u64)> = None;
             in_batches(log, earlier, later.len(), budget, &mut |sources| {
                 if before.is_some() {
                     return Ok(());
+                }
+                if observer.stop() {
+                    return Err(SearchError::Stopped);
                 }
                 expander.each(sources, &mut |source, taken| {
                     if before.is_none() && domain.get(taken.number) && taken.steps.target(taken.step) == later
@@ -286,14 +303,12 @@ impl Search<'_, '_> {
                     Ok(())
                 })
             })?;
-            let (record, action, marks) = before.expect("a state of a later layer has a parent");
-            records.push(record);
-            actions.push(action);
-            leg.marks |= marks;
+            let (record, action, more) = before.expect("a state of a later layer has a parent");
+            path.push(&record, action)?;
+            later = record;
+            marks |= more;
         }
-        records.reverse();
-        actions.reverse();
-        Ok(Leg { records, actions, ..leg })
+        Ok(Leg { path: path.finish_backwards(0), marks })
     }
 }
 

@@ -7,15 +7,15 @@
 //! Memory: the stack. When it has no room for the successors of a state, or the path is at the depth limit, they are left out and
 //! that is counted. A budget that is used up is an ending.
 
-use fathom_disk::budget::{Budget, Charge};
+use fathom_disk::budget::Charge;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::error::SearchError;
 use crate::layer_loop::{Ending, Observer, Progress};
+use crate::path::{Path, PathBuilder, Room};
 use crate::path_stack::PathStack;
-use crate::trace::Path;
 use crate::watch::Condition;
 
 /// What was visited: it only grows.
@@ -90,13 +90,13 @@ const COVERAGE_ACTIONS_MAX: u32 = 1 << 24;
 pub fn run(
     system: &dyn TransitionSystem,
     visited: &mut dyn Visited,
-    budget: &Budget,
+    room: &Room,
     settings: &Settings,
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
     let columns = Columns { labels: true, actions: true, ..Columns::NONE };
-    let path = PathStack::limited(budget, system.shape().words(), settings.stack_bytes)?;
-    let mut walk = Walk::new(system, columns, path, budget, observer)?;
+    let path = PathStack::limited(room.budget(), system.shape().words(), settings.stack_bytes)?;
+    let mut walk = Walk::new(system, columns, path, room, observer)?;
     walk.max_depth = settings.max_depth;
     let mut look = Look::new(system, settings);
     let ending = walk.search_all(visited, &mut look)?;
@@ -123,7 +123,7 @@ pub(crate) trait Purpose {
 /// A depth-first search under way. The budget is for the steps; its stack has its own.
 pub(crate) struct Walk<'a> {
     system: &'a dyn TransitionSystem,
-    budget: &'a Budget,
+    room: &'a Room,
     observer: &'a dyn Observer,
     pub(crate) path: PathStack,
     pub(crate) steps: Steps,
@@ -151,14 +151,14 @@ impl<'a> Walk<'a> {
         system: &'a dyn TransitionSystem,
         columns: Columns,
         path: PathStack,
-        budget: &'a Budget,
+        room: &'a Room,
         observer: &'a dyn Observer,
     ) -> Result<Walk<'a>, SearchError> {
-        let shape = system.shape();
+        let (shape, budget) = (system.shape(), room.budget());
         let capacity = (budget.free() / 16 / Steps::bytes_for(shape, columns, 1)).clamp(1, STEPS);
         Ok(Walk {
             system,
-            budget,
+            room,
             observer,
             path,
             charge: budget.charge("expansion", Steps::bytes_for(shape, columns, capacity))?,
@@ -277,13 +277,26 @@ impl<'a> Walk<'a> {
 
     /// The run to the state on top.
     pub(crate) fn run_to_top(&mut self) -> Result<Path, SearchError> {
-        let (records, actions): (Vec<_>, Vec<_>) = self.way()?.into_iter().unzip();
-        Ok(Path { start: actions[0], records, actions: actions[1..].to_vec() })
+        let (builder, start) = self.way()?;
+        builder.finish(start)
     }
 
-    /// The states of the path, and the action that leads to each.
-    pub(crate) fn way(&mut self) -> Result<Vec<(Vec<u64>, u32)>, SearchError> {
-        self.path.path(self.budget)
+    /// The states of the path, and the start that led to the first.
+    pub(crate) fn way(&mut self) -> Result<(PathBuilder, u32), SearchError> {
+        let mut builder = PathBuilder::new(self.room, self.system.shape().words())?;
+        let mut start = 0;
+        self.path.each_entered(&mut |record, action| {
+            if builder.is_empty() {
+                start = action;
+            }
+            builder.arrive(record, action)
+        })?;
+        Ok((builder, start))
+    }
+
+    /// Where runs that are told of live.
+    pub(crate) fn room(&self) -> &Room {
+        self.room
     }
 
     /// Tells the observer now and then; true if it wants the search to stop.
@@ -297,7 +310,7 @@ impl<'a> Walk<'a> {
             expanded: self.visits + self.elsewhere,
             states: self.states.unwrap_or(self.visits),
             transitions: self.edges,
-            budget_used: self.budget.used() as u64,
+            budget_used: self.room.budget().used() as u64,
         });
         self.observer.stop()
     }

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fathom_disk::budget::{Budget, Charge, ChargedVec};
+use fathom_disk::budget::{Charge, ChargedVec};
 use fathom_disk::hash::hash_key;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
@@ -26,6 +26,7 @@ use crate::bits::zeroed;
 use crate::closed_set::Recurs;
 use crate::error::SearchError;
 use crate::lasso::Lasso;
+use crate::path::{PathBuilder, Room};
 
 /// A system that is watched for signs of an accepting run.
 pub struct Early<'a> {
@@ -36,6 +37,8 @@ pub struct Early<'a> {
     carried: ChargedVec<AtomicU64>,
     /// States that a sign is followed up for, at most.
     states_max: usize,
+    /// Where a run goes.
+    room: Room,
     /// Signs that were followed up.
     followed: AtomicU64,
     found: OnceLock<(Sign, Lasso)>,
@@ -68,8 +71,9 @@ impl<'a> Early<'a> {
         terminal: Recurs<'a>,
         accepting: Recurs<'a>,
         bytes: usize,
-        budget: &Budget,
+        room: &Room,
     ) -> Result<Early<'a>, SearchError> {
+        let budget = room.budget();
         let entries = (bytes / 2 / 8).max(1);
         let each = system.shape().words() * 16 + STATE_BYTES;
         Ok(Early {
@@ -78,6 +82,7 @@ impl<'a> Early<'a> {
             accepting,
             carried: zeroed(budget, entries as u64)?,
             states_max: bytes / 2 / each,
+            room: room.clone(),
             followed: AtomicU64::new(0),
             found: OnceLock::new(),
             _charge: budget.charge("signs", bytes / 2)?,
@@ -135,10 +140,11 @@ impl<'a> Early<'a> {
             return;
         }
         let lasso = match sign {
-            Sign::Terminal => walk_round(self.system, record, self.terminal, self.states_max),
-            Sign::Carried => way_back(self.system, record, self.states_max),
+            Sign::Terminal => walk_round(self.system, record, self.terminal, self.states_max, &self.room),
+            Sign::Carried => way_back(self.system, record, self.states_max, &self.room),
         };
-        if let Some(lasso) = lasso {
+        // A run that there is no room for is a hint that came to nothing.
+        if let Ok(Some(lasso)) = lasso {
             // Another thread may have been first.
             let _ = self.found.set((sign, lasso));
         }
@@ -184,27 +190,34 @@ fn walk_round(
     record: &[u64],
     terminal: Recurs<'_>,
     states_max: usize,
-) -> Option<Lasso> {
+    room: &Room,
+) -> Result<Option<Lasso>, SearchError> {
     let mut steps = Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, STEPS);
-    let mut lasso = Lasso { start: 0, records: Vec::new(), actions: Vec::new(), cycle_start: 0 };
+    let mut path = PathBuilder::new(room, record.len())?;
     let mut places = HashMap::new();
     let mut next = record.to_vec();
-    while lasso.records.len() < states_max {
+    while path.len() < states_max as u64 {
         if let Some(place) = places.get(&next) {
-            lasso.cycle_start = *place;
-            return Some(lasso);
+            return Ok(Some(Lasso { path: path.finish(0)?, cycle_start: *place }));
         }
-        places.insert(next.clone(), lasso.records.len());
+        places.insert(next.clone(), path.len());
         expand_one(system, &next, &mut steps);
-        let step = steps.steps_of(0).find(|step| terminal(steps.target(*step)))?;
-        lasso.records.push(std::mem::replace(&mut next, steps.target(step).to_vec()));
-        lasso.actions.push(steps.action(step));
+        let Some(step) = steps.steps_of(0).find(|step| terminal(steps.target(*step))) else {
+            return Ok(None);
+        };
+        path.push(&next, steps.action(step))?;
+        next.copy_from_slice(steps.target(step));
     }
-    None
+    Ok(None)
 }
 
 /// A shortest way from a state back to it; none if there is none, or too many states are closer.
-fn way_back(system: &dyn TransitionSystem, record: &[u64], states_max: usize) -> Option<Lasso> {
+fn way_back(
+    system: &dyn TransitionSystem,
+    record: &[u64],
+    states_max: usize,
+    room: &Room,
+) -> Result<Option<Lasso>, SearchError> {
     let mut steps = Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, STEPS);
     // In the order in which they are met, each with the one before it, and the action that leads there.
     let mut met: Vec<(Vec<u64>, usize, u32)> = vec![(record.to_vec(), 0, 0)];
@@ -215,7 +228,7 @@ fn way_back(system: &dyn TransitionSystem, record: &[u64], states_max: usize) ->
         for step in steps.steps_of(0) {
             let (target, action) = (steps.target(step), steps.action(step));
             if target == record {
-                return Some(cycle(&met, at, action));
+                return cycle(&met, at, action, room).map(Some);
             }
             if met.len() < states_max && known.insert(target.to_vec()) {
                 met.push((target.to_vec(), at, action));
@@ -223,22 +236,25 @@ fn way_back(system: &dyn TransitionSystem, record: &[u64], states_max: usize) ->
         }
         at += 1;
     }
-    None
+    Ok(None)
 }
 
 /// The way to a state that was met, and an action that leads back.
-fn cycle(met: &[(Vec<u64>, usize, u32)], mut at: usize, last: u32) -> Lasso {
-    let (mut records, mut actions) = (Vec::new(), vec![last]);
+fn cycle(
+    met: &[(Vec<u64>, usize, u32)],
+    mut at: usize,
+    last: u32,
+    room: &Room,
+) -> Result<Lasso, SearchError> {
+    let mut path = PathBuilder::new(room, met[0].0.len())?;
+    let mut leaving = last;
     while at > 0 {
         let (record, before, action) = &met[at];
-        records.push(record.clone());
-        actions.push(*action);
-        at = *before;
+        path.push(record, leaving)?;
+        (at, leaving) = (*before, *action);
     }
-    records.push(met[0].0.clone());
-    records.reverse();
-    actions.reverse();
-    Lasso { start: 0, records, actions, cycle_start: 0 }
+    path.push(&met[0].0, leaving)?;
+    Ok(Lasso { path: path.finish_backwards(0), cycle_start: 0 })
 }
 
 fn expand_one(system: &dyn TransitionSystem, record: &[u64], steps: &mut Steps) {

@@ -49,14 +49,9 @@ pub enum SearchError {
         /// What was allowed.
         limit: u64,
     },
-    /// The system gives no more threads.
-    #[error("cannot start {asked} threads: {error}; give fewer with --threads")]
-    Threads {
-        /// How many were to search.
-        asked: usize,
-        /// What the system said.
-        error: std::io::Error,
-    },
+    /// Somebody asked it to stop.
+    #[error("the search was stopped")]
+    Stopped,
     /// There is no place for files.
     #[error("there is no place for the files of the run: {0}")]
     Place(Box<dyn std::error::Error + Send + Sync>),

@@ -25,6 +25,7 @@
 //! | `counters` | how many of something are there, when there are mostly few? |
 //! | `cycle` | which accepting run goes round in what a fix-point has left? |
 //! | [`early`] | what tells, while states are generated, that there is an accepting run? |
+//! | [`path`] | what is a run, and where do its states live? |
 //! | [`lasso`] | what is an infinite run, and is it really one? |
 //! | [`possible`] | body: from which states can a goal still be reached? |
 //! | [`watch`] | what is looked for in every state, and what was found? |
@@ -56,6 +57,7 @@ pub mod lasso;
 pub mod layer_loop;
 mod layers;
 mod pass_log;
+pub mod path;
 mod path_stack;
 pub mod possible;
 pub mod rank_audit;

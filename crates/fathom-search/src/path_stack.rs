@@ -51,6 +51,9 @@ pub(crate) struct Spill<'a> {
     pub(crate) bytes: usize,
 }
 
+/// Is told of a state and the action that leads to it.
+pub(crate) type VisitEntered<'v> = dyn FnMut(&[u64], u32) -> Result<(), SearchError> + 'v;
+
 /// What of the stack is on a volume.
 struct Below {
     stack: Stack,
@@ -193,31 +196,22 @@ impl PathStack {
         Ok(())
     }
 
-    /// The places of the entered states of a stack that is in memory, in order.
-    fn path_places(&self) -> Vec<usize> {
-        (0..self.entries.len()).filter(|place| self.entries[*place].entered).collect()
-    }
-
     /// How many entered states are before a place, of a stack that is in memory.
     pub(crate) fn entered_before(&self, place: usize) -> usize {
         self.entries[..place].iter().filter(|entry| entry.entered).count()
     }
 
-    /// The entered states in order, and the action that leads to each.
-    pub(crate) fn path(&mut self, budget: &Budget) -> Result<Vec<(Vec<u64>, u32)>, SearchError> {
-        // The run that is handed out is the caller's, and no longer than the stack; this says whether there is room for it.
-        let _room = budget.charge("trace", self.entered as usize * (self.words * 8 + 28))?;
-        let mut path = Vec::with_capacity(self.entered as usize);
+    /// Visits the entered states in order, and the action that leads to each.
+    pub(crate) fn each_entered(&mut self, visit: &mut VisitEntered<'_>) -> Result<(), SearchError> {
         if let Some(below) = &mut self.below {
             below.each(&mut |record, entry| {
-                if entry.entered {
-                    path.push((record.to_vec(), entry.action));
-                }
+                if entry.entered { visit(record, entry.action) } else { Ok(()) }
             })?;
         }
-        let here = self.path_places().into_iter();
-        path.extend(here.map(|place| (self.record(place).to_vec(), self.entries[place].action)));
-        Ok(path)
+        for place in (0..self.entries.len()).filter(|place| self.entries[*place].entered) {
+            visit(self.record(place), self.entries[place].action)?;
+        }
+        Ok(())
     }
 
     /// Puts the lower half of what is in memory on the volume.
@@ -267,14 +261,17 @@ impl Below {
     }
 
     /// Visits everything from the bottom up: all of it moves to another stack and back.
-    fn each(&mut self, visit: &mut dyn FnMut(&[u64], Entry)) -> Result<(), SearchError> {
+    fn each(
+        &mut self,
+        visit: &mut dyn FnMut(&[u64], Entry) -> Result<(), SearchError>,
+    ) -> Result<(), SearchError> {
         let name = format!("{}-aside", self.name);
         let mut aside = Stack::new(&self.volume, &name, self.wide.len(), self.block_bytes, &self.budget)?;
         while self.stack.pop(&mut self.wide)? {
             aside.push(&self.wide)?;
         }
         while aside.pop(&mut self.wide)? {
-            visit(&self.wide[..self.wide.len() - 1], entry_of(&self.wide));
+            visit(&self.wide[..self.wide.len() - 1], entry_of(&self.wide))?;
             self.stack.push(&self.wide)?;
         }
         Ok(aside.remove()?)
@@ -314,9 +311,9 @@ impl PathIndex {
             self.slots.reserve(more)?;
             self.slots.resize(more * 2, 0)?;
             self.slots.fill(0);
-            let before = stack.path_places();
             // In the order of their coming; the new one is added below.
-            before[..self.held].iter().for_each(|place| self.put(stack, *place));
+            let before = (0..stack.entries.len()).filter(|place| stack.entries[*place].entered);
+            before.take(self.held).for_each(|place| self.put(stack, place));
         }
         self.put(stack, stack.entries.len() - 1);
         self.held += 1;
@@ -396,12 +393,22 @@ mod tests {
             }
             let entered = plain.iter().filter(|entry| entry.2).map(|entry| (entry.0.clone(), entry.1));
             let path: Vec<(Vec<u64>, u32)> = entered.collect();
-            assert_eq!(stack.path(&budget).unwrap(), path, "seed {seed}");
-            assert_eq!(stack.path(&budget).unwrap(), path, "seed {seed}: it is still there");
+            assert_eq!(entered_states(&mut stack), path, "seed {seed}");
+            assert_eq!(entered_states(&mut stack), path, "seed {seed}: it is still there");
             assert_eq!(stack.entered(), path.len() as u64, "seed {seed}");
             stack.clear().unwrap();
             assert!(stack.top().is_none() && stack.len() == 0, "seed {seed}");
         }
+    }
+
+    fn entered_states(stack: &mut PathStack) -> Vec<(Vec<u64>, u32)> {
+        let mut path = Vec::new();
+        let visit = &mut |record: &[u64], action: u32| {
+            path.push((record.to_vec(), action));
+            Ok(())
+        };
+        stack.each_entered(visit).unwrap();
+        path
     }
 
     fn pop(stack: &mut PathStack, plain: &mut Vec<(Vec<u64>, u32, bool, bool)>) {

@@ -45,8 +45,22 @@ pub fn run<P: LayerPolicy>(
     budget: &Budget,
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
+    match passes(system, goal, policy, layers, (volume, budget), observer) {
+        Err(SearchError::Stopped) => Ok(Outcome { stopped: true, ..Outcome::default() }),
+        other => other,
+    }
+}
+
+fn passes<P: LayerPolicy>(
+    system: &dyn TransitionSystem,
+    goal: usize,
+    policy: &P,
+    layers: u64,
+    (volume, budget): (&Volume, &Budget),
+    observer: &dyn Observer,
+) -> Result<Outcome, SearchError> {
     let reached = KeptLayers::new(policy, layers, system.shape())?;
-    let set = ClosedSet::new(&reached, ALL_RECUR, system.shape(), volume, budget)?;
+    let set = ClosedSet::new(&reached, ALL_RECUR, system.shape(), (volume, budget), observer)?;
     let mut expander = Expander::new(system, &set, false, 1, budget)?;
     let able = goals(system, goal, &set, budget)?;
     let mut outcome = Outcome::default();
@@ -54,6 +68,9 @@ pub fn run<P: LayerPolicy>(
     loop {
         for layer in (0..layers).rev() {
             each_left(policy, layer, &set, &able, |records, numbers| {
+                if observer.stop() {
+                    return Err(SearchError::Stopped);
+                }
                 expander.each(records, &mut |source, taken| {
                     if able.get(taken.number) {
                         able.set(numbers[source]);

@@ -171,6 +171,9 @@ impl RankAudit<'_> {
         let mut rank = states.next()?.map(|ranked| tag.split(ranked, &mut there));
         let mut stream = demands.stream()?;
         while stream.advance()? {
+            if self.observer.stop() {
+                return Err(AuditError::Stopped);
+            }
             for demand in stream.keys().chunks_exact(tag.wide_words) {
                 let least = tag.split(demand, &mut wanted);
                 while rank.is_some() && there < wanted {

@@ -1,13 +1,16 @@
 //! Is a path really a run of the system, and does it show what it claims to show?
 //!
 //! The judge of every counterexample before a user sees it. It shares no code with the searches: it knows the seam, and asks a fresh system about one
-//! record at a time.
+//! record at a time. Memory: the steps of one state, whatever the length of the path.
 
+use fathom_disk::budget::{Budget, Charge};
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
-use fathom_model::system::TransitionSystem;
+use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
-use crate::trace::Path;
+use crate::error::SearchError;
+use crate::layer_loop::Observer;
+use crate::path::Path;
 
 /// What the last state of a path is said to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,32 +38,30 @@ pub enum Claim {
 }
 
 /// Why a path is not what it is said to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The number of actions is not one less than the number of states.
-    #[error("it has {states} states and {actions} steps")]
-    Lengths {
-        /// How many states.
-        states: usize,
-        /// How many actions.
-        actions: usize,
-    },
-    /// A state does not have the width of the system's records.
-    #[error("state {0} does not have the form of a state")]
-    Form(usize),
+    /// It has no state.
+    #[error("it has no state")]
+    Empty,
+    /// States do not have the width of the system's records.
+    #[error("its states do not have the form of a state")]
+    Form,
     /// The first state is not what the start makes.
     #[error("it does not begin with what start {0} makes")]
     Start(u32),
     /// A step is not one of the system's.
     #[error("step {0} does not exist")]
-    Step(usize),
+    Step(u64),
     /// A state does not meet the constraint.
     #[error("state {0} does not meet the constraint")]
-    Constraint(usize),
+    Constraint(u64),
     /// The last state does not show what is claimed.
     #[error("the last state does not show it")]
     Claim,
+    /// It could not be read, or the system could not be asked.
+    #[error(transparent)]
+    Machine(#[from] SearchError),
 }
 
 /// Follows a path on a system. `constraint` is a label that must be true (or fault) in all its states.
@@ -69,85 +70,105 @@ pub fn replay(
     path: &Path,
     constraint: Option<usize>,
     claim: Claim,
+    observer: &dyn Observer,
 ) -> Result<(), Refusal> {
-    let Path { start, records, actions } = path;
-    let Some(last) = records.last().filter(|_| records.len() == actions.len() + 1) else {
-        return Err(Refusal::Lengths { states: records.len(), actions: actions.len() });
-    };
-    if let Some(state) = records.iter().position(|record| record.len() != system.shape().words()) {
-        return Err(Refusal::Form(state));
+    let last = path.len().checked_sub(1).ok_or(Refusal::Empty)?;
+    if path.words() != system.shape().words() {
+        return Err(Refusal::Form);
     }
-    let starts = starts(system);
-    let begins = (0..starts.step_count())
-        .any(|step| starts.action(step) == *start && starts.target(step) == records[0]);
-    if !begins {
-        return Err(Refusal::Start(*start));
+    let mut desk = Desk::new(system, path.room().budget())?;
+    let mut reader = path.reader()?;
+    let mut record = reader.get(0)?.record.to_vec();
+    if !all(desk.starts()?).any(|(start, made)| start == path.start() && made == record) {
+        return Err(Refusal::Start(path.start()));
     }
-    for (step, pair) in records.windows(2).enumerate() {
-        let steps = steps_from(system, &pair[0]);
-        let exists = (0..steps.step_count())
-            .any(|number| steps.action(number) == actions[step] && steps.target(number) == pair[1]);
-        if !exists {
-            return Err(Refusal::Step(step + 1));
+    for state in 0..path.len() {
+        if state % PATIENCE == 0 && observer.stop() {
+            return Err(SearchError::Stopped.into());
         }
-    }
-    if let Some(label) = constraint {
-        let meets = |record: &Vec<u64>| {
-            let labels = labels_of(system, record);
-            labels.faulted() || labels.holds(label)
-        };
-        if let Some(state) = records.iter().position(|record| !meets(record)) {
+        let meets = |labels: Labels, label: usize| labels.faulted() || labels.holds(label);
+        if constraint.is_some_and(|label| !meets(desk.labels(&record), label)) {
             return Err(Refusal::Constraint(state));
         }
+        if state == last {
+            break;
+        }
+        let action = reader.get(state)?.action;
+        let next = reader.get(state + 1)?.record;
+        if !all(desk.steps(&record)?).any(|(taken, target)| taken == action && target == next) {
+            return Err(Refusal::Step(state + 1));
+        }
+        record.copy_from_slice(next);
     }
-    if shows(system, last, claim) { Ok(()) } else { Err(Refusal::Claim) }
+    if desk.shows(&record, claim)? { Ok(()) } else { Err(Refusal::Claim) }
 }
+
+/// How many states are replayed before the observer is asked again.
+const PATIENCE: u64 = 256;
 
 /// Whether a start really faults as it is said to.
-pub fn start_faults(system: &dyn TransitionSystem, fault: Fault) -> bool {
-    starts(system).faults().contains(&fault)
+pub fn start_faults(
+    system: &dyn TransitionSystem,
+    fault: Fault,
+    budget: &Budget,
+) -> Result<bool, SearchError> {
+    Ok(Desk::new(system, budget)?.starts()?.faults().contains(&fault))
 }
 
-fn shows(system: &dyn TransitionSystem, record: &[u64], claim: Claim) -> bool {
-    let labels = labels_of(system, record);
-    match claim {
-        Claim::Reachable => true,
-        Claim::Label { label, value } => !labels.faulted() && labels.holds(label) == value,
-        Claim::LabelFault => labels.faulted(),
-        Claim::StepFault(fault) => steps_from(system, record).faults().contains(&fault),
-        Claim::Deadlock { stuttering, except } => {
-            let steps = steps_from(system, record);
-            let leaves = steps.targets().iter().any(|target| !stuttering || target != record);
-            let excused = except.is_some_and(|label| labels.faulted() || labels.holds(label));
-            !leaves && steps.faults().is_empty() && !excused
-        }
+/// A system, and room for the steps of one state.
+struct Desk<'a> {
+    system: &'a dyn TransitionSystem,
+    steps: Steps,
+    charge: Charge,
+}
+
+impl<'a> Desk<'a> {
+    fn new(system: &'a dyn TransitionSystem, budget: &Budget) -> Result<Desk<'a>, SearchError> {
+        let columns = Columns { actions: true, ..Columns::NONE };
+        let capacity = (budget.free() / 8 / Steps::bytes_for(system.shape(), columns, 1)).clamp(1, 256);
+        let charge = budget.charge("trace", Steps::bytes_for(system.shape(), columns, capacity))?;
+        Ok(Desk { system, steps: Steps::new(system.shape(), columns, capacity), charge })
+    }
+
+    /// The starts, with what they make.
+    fn starts(&mut self) -> Result<&Steps, SearchError> {
+        let Desk { system, steps, charge } = self;
+        initial_all(*system, steps, &mut |bytes| charge.resize(bytes))?;
+        Ok(steps)
+    }
+
+    /// The steps of a state.
+    fn steps(&mut self, record: &[u64]) -> Result<&Steps, SearchError> {
+        let Desk { system, steps, charge } = self;
+        let source = Records::new(record, record.len());
+        expand_some(*system, source, steps, &mut |bytes| charge.resize(bytes))?;
+        Ok(steps)
+    }
+
+    fn labels(&self, record: &[u64]) -> Labels {
+        let mut labels = [Labels::default()];
+        self.system.label(Records::new(record, record.len()), &mut labels);
+        labels[0]
+    }
+
+    fn shows(&mut self, record: &[u64], claim: Claim) -> Result<bool, SearchError> {
+        let labels = self.labels(record);
+        Ok(match claim {
+            Claim::Reachable => true,
+            Claim::Label { label, value } => !labels.faulted() && labels.holds(label) == value,
+            Claim::LabelFault => labels.faulted(),
+            Claim::StepFault(fault) => self.steps(record)?.faults().contains(&fault),
+            Claim::Deadlock { stuttering, except } => {
+                let steps = self.steps(record)?;
+                let leaves = all(steps).any(|(_, target)| !stuttering || target != record);
+                let excused = except.is_some_and(|label| labels.faulted() || labels.holds(label));
+                !leaves && steps.faults().is_empty() && !excused
+            }
+        })
     }
 }
 
-fn labels_of(system: &dyn TransitionSystem, record: &[u64]) -> Labels {
-    let mut labels = [Labels::default()];
-    system.label(Records::new(record, record.len()), &mut labels);
-    labels[0]
-}
-
-fn steps_from(system: &dyn TransitionSystem, record: &[u64]) -> Steps {
-    let mut steps = buffer(system);
-    while system.expand(Records::new(record, record.len()), &mut steps) == 0 {
-        steps.grow();
-    }
-    steps
-}
-
-fn starts(system: &dyn TransitionSystem) -> Steps {
-    let mut steps = buffer(system);
-    system.initial(&mut steps);
-    while steps.source_count() == 0 {
-        steps.grow();
-        system.initial(&mut steps);
-    }
-    steps
-}
-
-fn buffer(system: &dyn TransitionSystem) -> Steps {
-    Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, 256)
+/// The actions of steps and where they lead.
+fn all(steps: &Steps) -> impl Iterator<Item = (u32, &[u64])> {
+    (0..steps.step_count()).map(|step| (steps.action(step), steps.target(step)))
 }

@@ -4,28 +4,33 @@
 //! once more up to its end, keeping its layers alone, and the path goes back through them, the least parent each time: it is the path that layer replay gives, whatever was
 //! dropped. Cost: about eight searches, each shorter than the one before, half of all of them in sum. Disk: what a search takes that keeps an eighth of its layers.
 
-use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_model::system::TransitionSystem;
 
 use crate::engines::tier::{Options, Tier};
 use crate::error::SearchError;
-use crate::layer_loop::{self, LayerPolicy, LayerSizes, Settings, Unobserved};
-use crate::trace::{Path, Trail};
+use crate::layer_loop::{self, Ending, LayerPolicy, LayerSizes, Observer, Settings};
+use crate::path::{Path, Room};
+use crate::trace::Trail;
 
 /// The parts that layers are cut into.
 const PARTS: u64 = 8;
 
 /// The least path to a state of a layer of a search whose layers had these sizes. `volume` gives an empty volume for each search.
+///
+/// # Errors
+/// [`SearchError::Stopped`] if the observer says so.
 pub fn path_to(
     system: &dyn TransitionSystem,
-    budget: &Budget,
+    room: &Room,
+    observer: &dyn Observer,
     threads: usize,
     sizes: &LayerSizes,
     volume: &mut dyn FnMut() -> Result<Volume, SearchError>,
-    (layer, record): (u64, &[u64]),
+    state: (u64, &[u64]),
 ) -> Result<Path, SearchError> {
-    let mut trail = Trail::new(system, budget, layer, record)?;
+    let budget = room.budget();
+    let mut trail = Trail::new(system, room, observer, state)?;
     while trail.layer() > 0 {
         let last = trail.layer() - 1;
         let options = Options { keep_from: part_before(sizes, last), ..Options::unlasting() };
@@ -39,7 +44,10 @@ pub fn path_to(
             tuning: layer_loop::Tuning::default(),
         };
         let (mut tier, _) = Tier::open(&volume()?, budget, system.shape(), threads, options)?;
-        let outcome = layer_loop::run(system, &mut tier, budget, &settings, &Unobserved)?;
+        let outcome = layer_loop::run(system, &mut tier, budget, &settings, &Stops(observer))?;
+        if outcome.ending == Ending::Stopped {
+            return Err(SearchError::Stopped);
+        }
         if let Some(refusal) = outcome.refusal {
             return Err(refusal.into());
         }
@@ -47,6 +55,15 @@ pub fn path_to(
         trail.back(system, &|layer, visit| tier.visit_layer(layer, visit))?;
     }
     trail.finish(system)
+}
+
+/// Ends a search that nobody wants to hear of.
+struct Stops<'a>(&'a dyn Observer);
+
+impl Observer for Stops<'_> {
+    fn stop(&self) -> bool {
+        self.0.stop()
+    }
 }
 
 /// The first layer of the part that ends with `last`.
@@ -66,6 +83,8 @@ fn part_before(sizes: &LayerSizes, last: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use fathom_disk::budget::Budget;
 
     #[test]
     fn parts_are_as_long_as_they_may_be() {

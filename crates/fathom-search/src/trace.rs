@@ -4,24 +4,14 @@
 //! on to layer 0. No parents are stored, and the path is the same for every engine and number of threads. Cost: at most every state of
 //! the layers before d is expanded once more.
 
-use fathom_disk::budget::{Budget, Charge};
+use fathom_disk::budget::Charge;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::error::SearchError;
-use crate::layer_loop::LayerPolicy;
-
-/// A finite run: from an initial state, step by step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
-    /// Which start made the first state.
-    pub start: u32,
-    /// The states, the first one initial.
-    pub records: Vec<Vec<u64>>,
-    /// The action of each step, one fewer than states.
-    pub actions: Vec<u32>,
-}
+use crate::layer_loop::{LayerPolicy, Observer};
+use crate::path::{Path, PathBuilder, Room};
 
 /// Room for steps at first, at most.
 const STEPS_MAX: usize = 1024;
@@ -30,55 +20,60 @@ const STEPS_MAX: usize = 1024;
 pub fn path_to<P: LayerPolicy>(
     system: &dyn TransitionSystem,
     policy: &P,
-    budget: &Budget,
-    layer: u64,
-    record: &[u64],
+    room: &Room,
+    observer: &dyn Observer,
+    state: (u64, &[u64]),
 ) -> Result<Option<Path>, SearchError> {
-    path_through(system, &|layer, visit| policy.visit_layer(layer, visit), budget, layer, record)
+    path_through(system, &|layer, visit| policy.visit_layer(layer, visit), room, observer, state)
 }
 
 /// Calls the function with the states of a layer, as [`LayerPolicy::visit_layer`] does.
 pub type VisitLayer<'a> = dyn Fn(u64, &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> + 'a;
 
 /// The least path to a state of a layer, through layers that somebody visits. None if they are not kept.
+///
+/// # Errors
+/// [`SearchError::Stopped`] if the observer says so.
 pub fn path_through(
     system: &dyn TransitionSystem,
     visit_layer: &VisitLayer<'_>,
-    budget: &Budget,
-    layer: u64,
-    record: &[u64],
+    room: &Room,
+    observer: &dyn Observer,
+    state: (u64, &[u64]),
 ) -> Result<Option<Path>, SearchError> {
-    let mut trail = Trail::new(system, budget, layer, record)?;
+    let mut trail = Trail::new(system, room, observer, state)?;
     if trail.back(system, visit_layer)? { trail.finish(system).map(Some) } else { Ok(None) }
 }
 
 /// The end of a path, as far as it is known: from some layer on.
-#[derive(Debug)]
-pub(crate) struct Trail {
-    /// The layer of its first state.
+pub(crate) struct Trail<'a> {
+    observer: &'a dyn Observer,
+    /// The layer of its first state, and that.
     layer: u64,
+    first: Vec<u64>,
     /// From the last one back.
-    records: Vec<Vec<u64>>,
-    actions: Vec<u32>,
+    path: PathBuilder,
     steps: Steps,
     charge: Charge,
 }
 
-impl Trail {
+impl<'a> Trail<'a> {
     /// A state of a layer, and nothing before it.
     pub(crate) fn new(
         system: &dyn TransitionSystem,
-        budget: &Budget,
-        layer: u64,
-        record: &[u64],
-    ) -> Result<Trail, SearchError> {
+        room: &Room,
+        observer: &'a dyn Observer,
+        (layer, record): (u64, &[u64]),
+    ) -> Result<Trail<'a>, SearchError> {
         let columns = Columns { actions: true, ..Columns::NONE };
-        let shape = system.shape();
+        let (shape, budget) = (system.shape(), room.budget());
+        let mut path = PathBuilder::new(room, shape.words())?;
+        path.push(record, 0)?;
         let each = Steps::bytes_for(shape, columns, 1);
-        let room = (budget.free() / 8 / each).clamp(1, STEPS_MAX);
-        let charge = budget.charge("trace", Steps::bytes_for(shape, columns, room))?;
-        let steps = Steps::new(shape, columns, room);
-        Ok(Trail { layer, records: vec![record.to_vec()], actions: Vec::new(), steps, charge })
+        let capacity = (budget.free() / 8 / each).clamp(1, STEPS_MAX);
+        let charge = budget.charge("trace", Steps::bytes_for(shape, columns, capacity))?;
+        let steps = Steps::new(shape, columns, capacity);
+        Ok(Trail { observer, layer, first: record.to_vec(), path, steps, charge })
     }
 
     /// The layer of its first state.
@@ -93,13 +88,15 @@ impl Trail {
         visit_layer: &VisitLayer<'_>,
     ) -> Result<bool, SearchError> {
         while self.layer > 0 {
-            let Trail { records, steps, charge, .. } = self;
-            let target = records.last().expect("the path has its last state");
+            let Trail { observer, first, steps, charge, .. } = self;
             let mut best: Option<(Vec<u64>, u32)> = None;
             let mut failure = None;
             let kept = visit_layer(self.layer - 1, &mut |sources| {
+                if failure.is_none() && observer.stop() {
+                    failure = Some(SearchError::Stopped);
+                }
                 if failure.is_none() {
-                    let outcome = least_parent(system, sources, target, steps, &mut best, &mut |bytes| {
+                    let outcome = least_parent(system, sources, first, steps, &mut best, &mut |bytes| {
                         charge.resize(bytes).map_err(SearchError::from)
                     });
                     failure = outcome.err();
@@ -112,8 +109,8 @@ impl Trail {
                 return Ok(false);
             }
             let (parent, action) = best.expect("a state of a later layer has a parent in the layer before");
-            self.records.push(parent);
-            self.actions.push(action);
+            self.path.push(&parent, action)?;
+            self.first = parent;
             self.layer -= 1;
         }
         Ok(true)
@@ -121,13 +118,11 @@ impl Trail {
 
     /// The whole path, once it is at an initial state.
     pub(crate) fn finish(self, system: &dyn TransitionSystem) -> Result<Path, SearchError> {
-        let Trail { mut records, mut actions, mut steps, mut charge, .. } = self;
-        records.reverse();
-        actions.reverse();
+        let Trail { first, path, mut steps, mut charge, .. } = self;
         initial_all(system, &mut steps, &mut |bytes| charge.resize(bytes))?;
-        let first = steps.targets().iter().position(|target| target == records[0]);
-        let start = steps.action(first.expect("layer 0 has initial states"));
-        Ok(Path { start, records, actions })
+        let start = steps.targets().iter().position(|target| target == first);
+        let start = steps.action(start.expect("layer 0 has initial states"));
+        Ok(path.finish_backwards(start))
     }
 }
 

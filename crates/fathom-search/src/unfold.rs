@@ -9,54 +9,86 @@ use fathom_model::steps::{Columns, Fault, Steps};
 use fathom_model::symmetry::{Permutation, Scratch, Symmetric};
 use fathom_model::system::TransitionSystem;
 
+use crate::error::SearchError;
 use crate::lasso::Lasso;
-use crate::trace::Path;
+use crate::layer_loop::Observer;
+use crate::path::{Path, PathBuilder};
 
 /// The most rounds that are walked before a cycle closes.
 const ROUNDS_MAX: usize = 10_000;
+/// How many steps are walked before the observer is asked again.
+const PATIENCE: u64 = 256;
 
 /// The run behind a path; none if there is none, which means that the system treats states that are alike differently.
-pub fn unfold_path<S: TransitionSystem>(symmetric: &Symmetric<S>, path: &Path) -> Option<Path> {
-    let mut walker = Walker::new(symmetric, path.start, path.records.first()?)?;
-    let mut records = vec![walker.record.clone()];
-    let mut actions = Vec::new();
-    for (pair, action) in path.records.windows(2).zip(&path.actions) {
-        actions.push(walker.step(&pair[0], *action, &pair[1])?);
-        records.push(walker.record.clone());
+pub fn unfold_path<S: TransitionSystem>(
+    symmetric: &Symmetric<S>,
+    path: &Path,
+    observer: &dyn Observer,
+) -> Result<Option<Path>, SearchError> {
+    let mut reader = path.reader()?;
+    if path.is_empty() {
+        return Ok(None);
     }
-    Some(Path { start: path.start, records, actions })
+    let mut source = reader.get(0)?.record.to_vec();
+    let Some(mut walker) = Walker::new(symmetric, path.start(), &source) else { return Ok(None) };
+    let mut builder = PathBuilder::new(path.room(), path.words())?;
+    builder.arrive(&walker.record, 0)?;
+    for state in 1..path.len() {
+        if state % PATIENCE == 0 && observer.stop() {
+            return Err(SearchError::Stopped);
+        }
+        let action = reader.get(state - 1)?.action;
+        let target = reader.get(state)?.record;
+        let Some(action) = walker.step(&source, action, target) else { return Ok(None) };
+        builder.arrive(&walker.record, action)?;
+        source.copy_from_slice(target);
+    }
+    builder.finish(path.start()).map(Some)
 }
 
-/// The run behind a lasso, and for each of its states the one of the lasso that stands for it. `stutter` is the action of a system that cannot move.
+/// The run behind a lasso, with the notes of the states that stand for its own. `stutter` is the action of a system that cannot move.
 pub fn unfold_lasso<S: TransitionSystem>(
     symmetric: &Symmetric<S>,
     lasso: &Lasso,
     stutter: Option<u32>,
-) -> Option<(Lasso, Vec<usize>)> {
-    let mut walker = Walker::new(symmetric, lasso.start, lasso.records.first()?)?;
-    let (mut records, mut actions, mut places) = (Vec::new(), Vec::new(), Vec::new());
-    // Of each round, where it began.
-    let mut rounds: Vec<usize> = Vec::new();
+    observer: &dyn Observer,
+) -> Result<Option<Lasso>, SearchError> {
+    let path = &lasso.path;
+    let mut reader = path.reader()?;
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let mut source = reader.get(0)?.record.to_vec();
+    let Some(mut walker) = Walker::new(symmetric, path.start(), &source) else { return Ok(None) };
+    let mut builder = PathBuilder::new(path.room(), path.words())?;
+    // Of each round, where it began, and with which state.
+    let mut rounds: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut at = 0;
     loop {
+        if builder.len() % PATIENCE == 0 && observer.stop() {
+            return Err(SearchError::Stopped);
+        }
         if at == lasso.cycle_start {
-            if let Some(cycle_start) = rounds.iter().copied().find(|round| records[*round] == walker.record) {
-                return Some((Lasso { start: lasso.start, records, actions, cycle_start }, places));
+            if let Some((cycle_start, _)) = rounds.iter().find(|(_, first)| *first == walker.record) {
+                return Ok(Some(Lasso { path: builder.finish(path.start())?, cycle_start: *cycle_start }));
             }
-            rounds.push(records.len());
+            rounds.push((builder.len(), walker.record.clone()));
             if rounds.len() > ROUNDS_MAX {
-                return None;
+                return Ok(None);
             }
         }
-        records.push(walker.record.clone());
-        places.push(at);
-        let (action, next) = (lasso.actions[at], lasso.next(at));
-        let stays = stutter == Some(action);
-        actions.push(match stays {
-            true => action,
-            false => walker.step(&lasso.records[at], action, &lasso.records[next])?,
-        });
-        at = next;
+        let state = reader.get(at)?;
+        let (action, note) = (state.action, state.note);
+        let before = walker.record.clone();
+        at = lasso.next(at);
+        let target = reader.get(at)?.record;
+        let action = match stutter == Some(action) {
+            true => Some(action),
+            false => walker.step(&source, action, target),
+        };
+        let Some(action) = action else { return Ok(None) };
+        builder.push_noted(&before, action, note)?;
+        source.copy_from_slice(target);
     }
 }
 

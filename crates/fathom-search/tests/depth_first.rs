@@ -11,6 +11,7 @@ use fathom_search::depth_first::{Outcome, Settings, Visited, run};
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{Ending, Unobserved};
+use fathom_search::path::Room;
 use fathom_search::replay::{Claim, replay};
 use fathom_search::watch::Condition;
 use oracle::bfs::{Limits, State, explore};
@@ -38,7 +39,8 @@ fn settings(conditions: Vec<Condition>, max_depth: Option<u64>) -> Settings {
 }
 
 fn search(system: &dyn TransitionSystem, visited: &mut dyn Visited, settings: &Settings) -> Outcome {
-    run(system, visited, &Budget::unlimited(), settings, &Unobserved).expect("the budget is unlimited")
+    run(system, visited, &Room::in_memory(&Budget::unlimited()), settings, &Unobserved)
+        .expect("the budget is unlimited")
 }
 
 /// What the judge says of a state.
@@ -80,8 +82,9 @@ fn with_an_exact_set_it_finds_what_the_judge_finds() {
                 || *condition == Condition::Fault && !judge.start_faults.is_empty();
             assert_eq!(found.is_some(), expected, "{condition:?}");
             let Some(path) = found.as_ref().and_then(|found| found.path.as_ref()) else { continue };
-            assert_eq!(replay(&system, path, None, Claim::Reachable), Ok(()), "{condition:?}");
-            let last = judge.number_of(path.records.last().expect("a path has a state"));
+            replay(&system, path, None, Claim::Reachable, &Unobserved).expect("it is a run");
+            let last = judge
+                .number_of(&path.last_record().expect("memory does not fail").expect("a path has a state"));
             assert!(holds(&judge.states[last.expect("a path leads to a reachable state")]), "{condition:?}");
         }
     }
@@ -130,7 +133,7 @@ fn bits_never_lie_about_a_run_and_estimate_what_they_miss() {
             let mut bits = Bitstate::new(&Budget::unlimited(), bytes).expect("the budget is unlimited");
             let outcome = search(&graph, &mut bits, &asked);
             for path in outcome.found.iter().flatten().filter_map(|found| found.path.as_ref()) {
-                assert_eq!(replay(&graph, path, None, Claim::Reachable), Ok(()), "seed {seed}");
+                replay(&graph, path, None, Claim::Reachable, &Unobserved).expect("it is a run");
             }
             let truth = outcome.visits as f64 / judge.states.len().max(1) as f64;
             let estimate = outcome.visits as f64 / bits.estimate(outcome.transitions).max(1) as f64;

@@ -9,7 +9,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use contract::{TUNINGS, check_against_judge, compare_counts, conditions, expected_finding, widest};
+use contract::{
+    TUNINGS, actions_of, check_against_judge, compare_counts, conditions, expected_finding, widest,
+};
 use fathom_disk::budget::Budget;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::storage::Volume;
@@ -24,6 +26,7 @@ use fathom_search::engines::auto::{self, Disk, Kept};
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{Cost, Options, Plan, Shares, Tier};
 use fathom_search::layer_loop::{Ending, Observer, Settings, Tuning, Unobserved, run};
+use fathom_search::path::Room;
 use fathom_search::retrace;
 use fathom_search::watch::Finding;
 use oracle::bfs::{Explored, Limits, explore};
@@ -241,12 +244,13 @@ fn without_layers_the_path_is_the_same() {
             };
             let mut volumes = || Ok(Volume::in_memory(64));
             let sizes = &outcome.layers;
-            let path = retrace::path_to(&system, &budget, threads, sizes, &mut volumes, (layer, &record));
+            let (room, goal) = (Room::in_memory(&budget), (layer, &*record));
+            let path = retrace::path_to(&system, &room, &Unobserved, threads, sizes, &mut volumes, goal);
             let path = path.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             let expected = judge.path_to(state);
-            assert_eq!(path.records, judge.records_along(&expected), "seed {seed}");
-            let actions: Vec<u32> = std::iter::once(path.start).chain(path.actions).collect();
-            assert_eq!(actions, judge.actions_along(&expected), "seed {seed}");
+            let records = path.records().expect("memory does not fail");
+            assert_eq!(records, judge.records_along(&expected), "seed {seed}");
+            assert_eq!(actions_of(&path), judge.actions_along(&expected), "seed {seed}");
             paths += usize::from(layer > 0);
         }
     }
@@ -477,9 +481,10 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
         let expected = expected_finding(*condition, judge);
         assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
         if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
-            let path = kept.path_to(system, &budget, layer, &record).expect("the budget suffices");
+            let path = kept.path_to(system, &Room::in_memory(&budget), &Unobserved, (layer, &record));
+            let path = path.expect("the budget suffices").expect("layers are kept");
             let expected = judge.path_to(state.expect("a finding with a record is at a state"));
-            assert_eq!(path.expect("layers are kept").records, judge.records_along(&expected));
+            assert_eq!(path.records().expect("memory does not fail"), judge.records_along(&expected));
         }
     }
     assert_eq!(matches!(kept, Kept::Tier(_)), moved || disk.lasts);

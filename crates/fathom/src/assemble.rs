@@ -347,8 +347,8 @@ impl TransitionSystem for System {
 pub fn data_budget(resources: &Resources) -> Result<Budget, RunError> {
     // What is free already is no part of the floor: what reading and compiling took, or a search before this one.
     heap::give_free_pages_back();
-    let floor = machine::ram_floor();
-    let least = floor + BUDGET_BYTES_MIN as u64;
+    let floor = machine::ram_floor().saturating_add(machine::thread_bytes(resources.threads));
+    let least = floor.saturating_add(BUDGET_BYTES_MIN as u64);
     if resources.ram < least {
         return Err(RunError::RamTooSmall { given: resources.ram, least });
     }

@@ -2,18 +2,16 @@
 //!
 //! Every run that is shown has been replayed on a fresh interpreter first; one that does not pass is an error of fathom, never a verdict.
 
-use std::borrow::Cow;
 use std::time::Instant;
 
-use fathom_disk::budget::Budget;
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Query, TransitionSystem};
 use fathom_search::constrained::Constrained;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning};
-use fathom_search::replay::{self, Claim};
-use fathom_search::trace::Path;
+use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
+use fathom_search::path::{Path, Room};
+use fathom_search::replay::{self, Claim, Refusal};
 use fathom_search::unfold::{unfold_fault, unfold_path};
 use fathom_search::watch::{Condition, Finding};
 
@@ -21,7 +19,7 @@ use crate::assemble::{self, Model, System};
 use crate::coverage::Coverage;
 use crate::execution::Execution;
 use crate::home::Home;
-use crate::layer_engine::{Kept, LayerEngine, Searched};
+use crate::layer_engine::{self, Kept, LayerEngine, Searched};
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::report::Exit;
@@ -47,6 +45,8 @@ pub struct Answer {
     pub verdict: Verdict,
     /// The run that violates it.
     pub trace: Option<Trace>,
+    /// What ended the search for such a run, if it is violated and there is none to show.
+    pub untraced: Option<Limit>,
     /// Whether the left side of the implication was never true in a state that was expanded.
     pub vacuous: bool,
     /// The search that answered it, if it had one of its own.
@@ -128,6 +128,7 @@ impl Checked {
             property: property.clone(),
             verdict: Verdict::Unknown,
             trace: None,
+            untraced: None,
             vacuous: false,
             search: None,
         };
@@ -191,14 +192,20 @@ pub fn check(
     watcher.finish().map_err(RunError::Records)?;
     drop(reserve);
     let complete = outcome.ending == Ending::Complete;
+    let tracer = Tracer {
+        model,
+        plan,
+        system: &system,
+        kept: &kept,
+        outcome: &outcome,
+        room: &layer_engine::room(&budget, home),
+        threads: resources.threads,
+        observer: &watcher.tracing(),
+    };
     let mut answers = Vec::new();
     for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
-        let trace = finding
-            .as_ref()
-            .map(|finding| {
-                shown(model, plan, number, finding, &system, &kept, &outcome, &budget, resources.threads)
-            })
-            .transpose()?;
+        let trace = finding.as_ref().map(|finding| tracer.shown(number, finding));
+        let (trace, untraced) = told(trace, watcher)?;
         answers.push(Answer {
             verdict: match property.kind {
                 PropertyKind::Cover { label } if outcome.labels_seen.holds(label) => Verdict::Holds,
@@ -209,6 +216,7 @@ pub fn check(
             vacuous: is_vacuous(property, outcome.labels_seen),
             property: property.clone(),
             trace,
+            untraced,
             search: None,
         });
     }
@@ -301,93 +309,111 @@ pub(crate) fn is_vacuous(property: &Property, seen: fathom_model::steps::Labels)
     property.antecedent.as_ref().is_some_and(|(label, _)| !seen.holds(*label))
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what was asked, what was found, and what is left of the search"
-)]
-/// The run to a finding, replayed, in words.
-fn shown(
-    model: &Model,
-    plan: &Plan,
-    number: usize,
-    finding: &Finding,
-    system: &CheckedSystem,
-    kept: &Kept,
-    outcome: &Outcome,
-    budget: &Budget,
-    threads: usize,
-) -> Result<Trace, RunError> {
-    let path = match &finding.record {
-        Some(record) => {
-            Some(kept.path_to(system.system(), budget, threads, outcome, finding.layer, record)?)
-        }
-        None => None,
-    };
-    proven(model, plan, number, path.as_ref(), finding.fault, true)
-}
-
-/// A run in words, if a fresh interpreter agrees that it violates property `number` of the plan.
-pub(crate) fn proven(
-    model: &Model,
-    plan: &Plan,
-    number: usize,
-    path: Option<&Path>,
-    fault: Option<fathom_model::steps::Fault>,
-    shortest: bool,
-) -> Result<Trace, RunError> {
-    let name = &plan.properties[number].name;
-    let path = path.map(|path| real_path(model, name, path)).transpose()?;
-    judged(model, plan, number, path.as_deref(), fault, shortest)
-}
-
-/// The run of the model that stands behind a path of its search.
-pub(crate) fn real_path<'p>(
-    model: &Model,
-    property: &str,
-    path: &'p Path,
-) -> Result<Cow<'p, Path>, RunError> {
-    match model.quotient(Vec::new()) {
-        Some(quotient) => Ok(Cow::Owned(unfold_path(&quotient, path).ok_or_else(|| no_run(property))?)),
-        None => Ok(Cow::Borrowed(path)),
+/// A run, or why there is none to show of what was found.
+pub(crate) fn told(
+    trace: Option<Result<Trace, RunError>>,
+    watcher: &Watcher,
+) -> Result<(Option<Trace>, Option<Limit>), RunError> {
+    match trace.transpose() {
+        Ok(trace) => Ok((trace, None)),
+        Err(error) => error.untraced(watcher).map(|limit| (None, Some(limit))).ok_or(error),
     }
 }
 
-/// A run of the model in words, if a fresh interpreter agrees that it violates property `number` of the plan.
-pub(crate) fn judged(
-    model: &Model,
-    plan: &Plan,
-    number: usize,
-    path: Option<&Path>,
-    fault: Option<fathom_model::steps::Fault>,
-    shortest: bool,
-) -> Result<Trace, RunError> {
-    let judge = model.interpreter(plan.labels.clone());
-    let property = &plan.properties[number];
-    let refuse = |refusal: String| RunError::Replay { property: property.name.clone(), refusal };
-    let fault = match fault.filter(|_| model.is_symmetric()) {
-        Some(fault) => {
-            let last = path.and_then(|path| path.records.last()).map(Vec::as_slice);
-            Some(unfold_fault(&judge, last, fault).ok_or_else(|| no_run(&property.name))?)
+/// What was asked, and what is left of the search.
+struct Tracer<'a> {
+    model: &'a Model,
+    plan: &'a Plan,
+    system: &'a CheckedSystem,
+    kept: &'a Kept,
+    outcome: &'a Outcome,
+    room: &'a Room,
+    threads: usize,
+    observer: &'a dyn Observer,
+}
+
+impl Tracer<'_> {
+    /// The run to a finding, replayed.
+    fn shown(&self, number: usize, finding: &Finding) -> Result<Trace, RunError> {
+        let Tracer { model, plan, system, kept, outcome, room, threads, observer } = *self;
+        let to = |record: &Vec<u64>| {
+            kept.path_to(system.system(), room, observer, threads, outcome, (finding.layer, record))
+        };
+        let path = finding.record.as_ref().map(to).transpose()?;
+        Judge { model, plan, number, room, observer }.proven(path, finding.fault, true)
+    }
+}
+
+/// Who says whether a run violates property `number` of a plan.
+pub(crate) struct Judge<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) plan: &'a Plan,
+    pub(crate) number: usize,
+    pub(crate) room: &'a Room,
+    pub(crate) observer: &'a dyn Observer,
+}
+
+impl Judge<'_> {
+    /// The run behind a path of a search, if a fresh interpreter agrees that it violates the property.
+    pub(crate) fn proven(
+        &self,
+        path: Option<Path>,
+        fault: Option<fathom_model::steps::Fault>,
+        shortest: bool,
+    ) -> Result<Trace, RunError> {
+        let path = path.map(|path| self.real_path(path)).transpose()?;
+        self.judged(path, fault, shortest)
+    }
+
+    /// The run of the model that stands behind a path of its search.
+    pub(crate) fn real_path(&self, path: Path) -> Result<Path, RunError> {
+        match self.model.quotient(Vec::new()) {
+            Some(quotient) => unfold_path(&quotient, &path, self.observer)?
+                .ok_or_else(|| no_run(&self.plan.properties[self.number].name)),
+            None => Ok(path),
         }
-        None => fault,
-    };
-    let Some(path) = path else {
-        let fault = fault.ok_or_else(|| refuse("it has no state".into()))?;
-        if !replay::start_faults(&judge, fault) {
-            return Err(refuse("no start faults".into()));
+    }
+
+    /// A run of the model, if a fresh interpreter agrees that it violates the property.
+    pub(crate) fn judged(
+        &self,
+        path: Option<Path>,
+        fault: Option<fathom_model::steps::Fault>,
+        shortest: bool,
+    ) -> Result<Trace, RunError> {
+        let Judge { model, plan, number, room, observer } = *self;
+        let judge = model.interpreter(plan.labels.clone());
+        let property = &plan.properties[number];
+        let refuse = |refusal: String| RunError::Replay { property: property.name.clone(), refusal };
+        let last = path.as_ref().map_or(Ok(None), Path::last_record)?;
+        let fault = match fault.filter(|_| model.is_symmetric()) {
+            Some(fault) => {
+                let real = unfold_fault(&judge, last.as_deref(), fault);
+                Some(real.ok_or_else(|| no_run(&property.name))?)
+            }
+            None => fault,
+        };
+        let Some((path, last)) = path.zip(last) else {
+            let fault = fault.ok_or_else(|| refuse("it has no state".into()))?;
+            if !replay::start_faults(&judge, fault, room.budget())? {
+                return Err(refuse("no start faults".into()));
+            }
+            return Ok(Trace::of(&judge, model.source(), None, Some(Trouble::Start(fault)), shortest)?);
+        };
+        let (claim, trouble) = claim(plan, number, &last, fault, &judge);
+        match replay::replay(&judge, &path, plan.constraint, claim, observer) {
+            Err(Refusal::Machine(error)) => return Err(error.into()),
+            replayed => replayed.map_err(|refusal| refuse(refusal.to_string()))?,
         }
-        return Ok(Trace::of(&judge, model.source(), None, Some(Trouble::Start(fault)), shortest));
-    };
-    let (claim, trouble) = claim(plan, number, path, fault, &judge);
-    replay::replay(&judge, path, plan.constraint, claim).map_err(|refusal| refuse(refusal.to_string()))?;
-    Ok(Trace::of(&judge, model.source(), Some(path), trouble, shortest))
+        Ok(Trace::of(&judge, model.source(), Some(path), trouble, shortest)?)
+    }
 }
 
 /// What the last state of a path must show.
 fn claim(
     plan: &Plan,
     number: usize,
-    path: &Path,
+    record: &[u64],
     fault: Option<fathom_model::steps::Fault>,
     judge: &Interpreter,
 ) -> (Claim, Option<Trouble>) {
@@ -398,7 +424,6 @@ fn claim(
             (Claim::StepFault(fault), Some(Trouble::Step(fault)))
         }
         (Condition::Fault | Condition::Never, None) => {
-            let record = path.records.last().map_or(&[][..], Vec::as_slice);
             let faults = |label: &usize| {
                 let words = judge.describe(Query::Label { record, label: *label });
                 words.values.iter().all(|(_, value)| value != "true" && value != "false")
@@ -431,7 +456,7 @@ mod tests {
 
     fn answer(kind: PropertyKind, verdict: Verdict) -> Answer {
         let property = Property { name: "it".into(), kind, span: None, antecedent: None };
-        Answer { property, verdict, trace: None, vacuous: false, search: None }
+        Answer { property, verdict, trace: None, untraced: None, vacuous: false, search: None }
     }
 
     /// Some exploration that is over.

@@ -2,24 +2,27 @@
 //!
 //! What they find is a run like any other, replayed before it is told. What they do not find is unknown.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::hash::hash_pair;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
-use fathom_model::system::TransitionSystem;
+use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 use fathom_search::depth_first::{self, Found};
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
-use fathom_search::layer_loop::{Ending, Progress};
-use fathom_search::trace::Path;
+use fathom_search::error::SearchError;
+use fathom_search::layer_loop::{Ending, Observer, Progress};
+use fathom_search::path::{PathBuilder, Room};
 use fathom_search::watch::Condition;
 
 use crate::assemble::{self, Model};
-use crate::check::{Answer, Checked, CheckedSystem, Stop, Verdict, is_vacuous, proven, verdict_on};
+use crate::check::{Answer, Checked, CheckedSystem, Judge, Stop, Verdict, is_vacuous, told, verdict_on};
 use crate::coverage::Coverage;
 use crate::execution::Execution;
+use crate::layer_engine;
 use crate::observer::Watcher;
 use crate::property::{Plan, PropertyKind};
 use crate::run::{Counts, Exploration, Limit, RunError, Usage};
@@ -48,12 +51,14 @@ pub fn check_bitstate(
         max_depth: resources.max_depth,
         stack_bytes,
     };
-    let outcome = depth_first::run(system.system(), &mut bits, &budget, &settings, watcher)?;
+    let room = layer_engine::room(&budget, None);
+    let outcome = depth_first::run(system.system(), &mut bits, &room, &settings, watcher)?;
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
+    let teller = Teller { model, plan, room: &room, watcher };
     let mut answers = Vec::new();
-    for (number, found) in outcome.found.iter().enumerate() {
-        answers.push(answer(model, plan, number, found.as_ref(), outcome.labels_seen)?);
+    for (number, found) in outcome.found.into_iter().enumerate() {
+        answers.push(teller.answer(number, found.map(Ok), outcome.labels_seen)?);
     }
     let limit = match outcome.ending {
         Ending::Found => Limit::Violation,
@@ -104,9 +109,11 @@ pub fn random_walks(
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
     let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
+    let budget = assemble::data_budget(resources)?;
     let hunt = Hunt {
         system: system.system(),
         conditions: &system.conditions,
+        budget: &budget,
         walks,
         seed,
         steps_max: resources.max_depth.unwrap_or(WALK_STEPS),
@@ -115,6 +122,7 @@ pub fn random_walks(
         edges: AtomicU64::new(0),
         caught: Mutex::new(None),
         seen: Mutex::new(Labels::default()),
+        refusal: Mutex::new(None),
     };
     std::thread::scope(|scope| {
         for _ in 1..resources.threads {
@@ -125,21 +133,24 @@ pub fn random_walks(
     });
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
-    let caught = hunt.caught.into_inner().expect("no thread panics while it reports");
-    let seen = hunt.seen.into_inner().expect("no thread panics while it reports");
+    let caught = *lock(&hunt.caught);
     let limit = match &caught {
         Some(_) => Limit::Violation,
         None if watcher.was_stopped() => watcher.reason(),
+        None if lock(&hunt.refusal).is_some() => Limit::Ram,
         None => Limit::Lossy,
     };
+    let room = layer_engine::room(&budget, None);
+    let teller = Teller { model, plan, room: &room, watcher };
+    let seen = *lock(&hunt.seen);
     let mut answers = Vec::new();
     for number in 0..plan.properties.len() {
-        let found = caught.as_ref().filter(|caught| caught.condition == number).map(|caught| &caught.found);
-        answers.push(answer(model, plan, number, found, seen)?);
+        let found = caught.filter(|caught| caught.condition == number);
+        let found = found.map(|caught| hunt.found(caught, &room, &watcher.tracing()));
+        answers.push(teller.answer(number, found, seen)?);
     }
     let expanded = hunt.expanded.into_inner();
     let counts = Counts { visits: expanded, edges: hunt.edges.into_inner(), ..Counts::default() };
-    let budget = assemble::data_budget(resources)?;
     let exploration = Exploration {
         engine: "random walks",
         store: None,
@@ -161,6 +172,7 @@ pub fn random_walks(
 struct Hunt<'a> {
     system: &'a dyn TransitionSystem,
     conditions: &'a [Condition],
+    budget: &'a Budget,
     walks: u64,
     seed: u64,
     steps_max: u64,
@@ -170,31 +182,76 @@ struct Hunt<'a> {
     /// What the least walk has found.
     caught: Mutex<Option<Caught>>,
     seen: Mutex<Labels>,
+    /// Why a thread could not go on.
+    refusal: Mutex<Option<SearchError>>,
 }
 
-/// A violation on a walk.
+/// A violation on a walk. How it came there is found by walking once more: the same seed takes the same steps.
+#[derive(Clone, Copy)]
 struct Caught {
     walk: u64,
     condition: usize,
-    found: Found,
+    fault: Option<Fault>,
+    /// How many states the walk has; none if a start faults.
+    states: u64,
+}
+
+/// Room for steps, and for the state that a walk is at.
+struct Desk {
+    steps: Steps,
+    charge: Charge,
+    record: Vec<u64>,
+}
+
+impl Desk {
+    fn new(system: &dyn TransitionSystem, budget: &Budget) -> Result<Desk, SearchError> {
+        let columns = Columns { labels: true, actions: true, ..Columns::NONE };
+        let capacity = (budget.free() / 8 / Steps::bytes_for(system.shape(), columns, 1)).clamp(1, 256);
+        let charge = budget.charge("expansion", Steps::bytes_for(system.shape(), columns, capacity))?;
+        Ok(Desk { steps: Steps::new(system.shape(), columns, capacity), charge, record: Vec::new() })
+    }
+
+    fn initial(&mut self, system: &dyn TransitionSystem) -> Result<(), SearchError> {
+        let Desk { steps, charge, .. } = self;
+        Ok(initial_all(system, steps, &mut |bytes| charge.resize(bytes))?)
+    }
+
+    /// Goes where a step leads.
+    fn go(&mut self, step: usize) {
+        self.record.clear();
+        self.record.extend_from_slice(self.steps.target(step));
+    }
+
+    fn expand(&mut self, system: &dyn TransitionSystem) -> Result<(), SearchError> {
+        let Desk { steps, charge, record } = self;
+        let source = Records::new(record, record.len());
+        expand_some(system, source, steps, &mut |bytes| charge.resize(bytes))?;
+        Ok(())
+    }
 }
 
 impl Hunt<'_> {
     /// Walks until there are no more walks, a lesser walk has found something, or it is time to stop.
     fn work(&self, watcher: &Watcher) {
-        let columns = Columns { labels: true, actions: true, ..Columns::NONE };
-        let mut steps = Steps::new(self.system.shape(), columns, 256);
         let mut seen = Labels::default();
+        if let Err(error) = self.walk_on(&mut seen, watcher) {
+            lock(&self.refusal).get_or_insert(error);
+        }
+        lock(&self.seen).0 |= seen.0;
+    }
+
+    fn walk_on(&self, seen: &mut Labels, watcher: &Watcher) -> Result<(), SearchError> {
+        let mut desk = Desk::new(self.system, self.budget)?;
         loop {
             let walk = self.next.fetch_add(1, Ordering::Relaxed);
-            let done = self.lock().as_ref().is_some_and(|caught| caught.walk < walk);
+            let done = lock(&self.caught).as_ref().is_some_and(|caught| caught.walk < walk);
             if walk >= self.walks || done || watcher.must_stop() {
-                break;
+                return Ok(());
             }
-            if let Some((condition, found)) = self.walk(walk, &mut steps, &mut seen, watcher) {
-                let mut caught = self.lock();
+            if let Some(found) = self.walk(walk, &mut desk, seen, watcher)? {
+                let mut caught = lock(&self.caught);
                 if caught.as_ref().is_none_or(|caught| walk < caught.walk) {
-                    *caught = Some(Caught { walk, condition, found });
+                    *caught = Some(found);
                 }
             }
             let expanded = self.expanded.load(Ordering::Relaxed);
@@ -207,76 +264,108 @@ impl Hunt<'_> {
                 ..Progress::default()
             });
         }
-        self.seen.lock().expect("no thread panics while it reports").0 |= seen.0;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Caught>> {
-        self.caught.lock().expect("no thread panics while it reports")
     }
 
     /// One walk; tells the first condition that was met.
     fn walk(
         &self,
-        number: u64,
-        steps: &mut Steps,
+        walk: u64,
+        desk: &mut Desk,
         seen: &mut Labels,
         watcher: &Watcher,
-    ) -> Option<(usize, Found)> {
-        let mut dice = Dice(hash_pair(self.seed, number));
-        self.system.initial(steps);
-        while steps.source_count() == 0 {
-            steps.grow();
-            self.system.initial(steps);
-        }
-        if let Some(fault) = steps.faults().first().copied() {
+    ) -> Result<Option<Caught>, SearchError> {
+        let mut dice = Dice(hash_pair(self.seed, walk));
+        desk.initial(self.system)?;
+        if let Some(fault) = desk.steps.faults().first().copied() {
             let condition = self.conditions.iter().position(|it| *it == Condition::Fault);
             if let Some(condition) = condition {
-                return Some((condition, Found { path: None, fault: Some(fault) }));
+                return Ok(Some(Caught { walk, condition, fault: Some(fault), states: 0 }));
             }
         }
-        let first = dice.below(steps.step_count())?;
-        let mut path = Path {
-            start: steps.action(first),
-            records: vec![steps.target(first).to_vec()],
-            actions: Vec::new(),
-        };
-        loop {
-            let record = path.records.last().expect("a path has a state").clone();
-            while self.system.expand(Records::new(&record, record.len()), steps) == 0 {
-                steps.grow();
-            }
+        let Some(first) = dice.below(desk.steps.step_count()) else { return Ok(None) };
+        desk.go(first);
+        for states in 1.. {
+            desk.expand(self.system)?;
+            let steps = &desk.steps;
             self.expanded.fetch_add(1, Ordering::Relaxed);
             self.edges.fetch_add(steps.step_count() as u64, Ordering::Relaxed);
             seen.0 |= steps.labels(0).0;
-            if let Some(condition) = self.conditions.iter().position(|it| it.met(&record, steps, 0)) {
-                let fault: Option<Fault> = steps.faults().first().copied();
-                return Some((condition, Found { path: Some(path), fault }));
+            if let Some(condition) = self.conditions.iter().position(|it| it.met(&desk.record, steps, 0)) {
+                let fault = steps.faults().first().copied();
+                return Ok(Some(Caught { walk, condition, fault, states }));
             }
-            if path.actions.len() as u64 >= self.steps_max || watcher.must_stop() {
-                return None;
+            if states > self.steps_max || watcher.must_stop() {
+                return Ok(None);
             }
-            let step = dice.below(steps.step_count())?;
-            path.actions.push(steps.action(step));
-            path.records.push(steps.target(step).to_vec());
+            let Some(step) = dice.below(steps.step_count()) else { return Ok(None) };
+            desk.go(step);
         }
+        Ok(None)
+    }
+
+    /// Walks once more to what was caught, and writes the way down.
+    fn found(&self, caught: Caught, room: &Room, observer: &dyn Observer) -> Result<Found, SearchError> {
+        let fault = caught.fault;
+        if caught.states == 0 {
+            return Ok(Found { path: None, fault });
+        }
+        let mut desk = Desk::new(self.system, self.budget)?;
+        let mut dice = Dice(hash_pair(self.seed, caught.walk));
+        let mut path = PathBuilder::new(room, self.system.shape().words())?;
+        let mut start = None;
+        desk.initial(self.system)?;
+        while path.len() < caught.states {
+            if path.len() % PATIENCE == 0 && observer.stop() {
+                return Err(SearchError::Stopped);
+            }
+            let step = dice.below(desk.steps.step_count()).expect("the walk went on here");
+            let action = desk.steps.action(step);
+            start.get_or_insert(action);
+            desk.go(step);
+            path.arrive(&desk.record, action)?;
+            desk.expand(self.system)?;
+        }
+        Ok(Found { path: Some(path.finish(start.unwrap_or(0))?), fault })
     }
 }
 
-/// What a hunt says about one property: violated, or unknown.
-fn answer(
-    model: &Model,
-    plan: &Plan,
-    number: usize,
-    found: Option<&Found>,
-    seen: Labels,
-) -> Result<Answer, RunError> {
-    let property = plan.properties[number].clone();
-    let trace = found
-        .map(|found| proven(model, plan, number, found.path.as_ref(), found.fault, false))
-        .transpose()?;
-    let verdict: Verdict = verdict_on(property.kind, trace.is_some(), false);
-    debug_assert!(verdict != Verdict::Fault || property.kind == PropertyKind::Fault, "faults are faults");
-    Ok(Answer { verdict, vacuous: is_vacuous(&property, seen), property, trace, search: None })
+/// How many steps are walked again before the observer is asked again.
+const PATIENCE: u64 = 256;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who says what a hunt has found out.
+struct Teller<'a> {
+    model: &'a Model,
+    plan: &'a Plan,
+    room: &'a Room,
+    watcher: &'a Watcher,
+}
+
+impl Teller<'_> {
+    /// What a hunt says about one property: violated, or unknown.
+    fn answer(
+        &self,
+        number: usize,
+        found: Option<Result<Found, SearchError>>,
+        seen: Labels,
+    ) -> Result<Answer, RunError> {
+        let Teller { model, plan, room, watcher } = *self;
+        let property = plan.properties[number].clone();
+        let observer = watcher.tracing();
+        let violated = found.is_some();
+        let judge = Judge { model, plan, number, room, observer: &observer };
+        let trace = found.map(|found| {
+            let Found { path, fault } = found?;
+            judge.proven(path, fault, false)
+        });
+        let (trace, untraced) = told(trace, watcher)?;
+        let verdict: Verdict = verdict_on(property.kind, violated, false);
+        debug_assert!(verdict != Verdict::Fault || property.kind == PropertyKind::Fault, "faults are faults");
+        Ok(Answer { verdict, vacuous: is_vacuous(&property, seen), property, trace, untraced, search: None })
+    }
 }
 
 /// Numbers drawn from a seed.

@@ -17,8 +17,9 @@ use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{self, Plan, StoredLayers};
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{self, LayerPolicy, Observer, Outcome};
+use fathom_search::path::{Path as RunPath, Room};
 use fathom_search::retrace;
-use fathom_search::trace::{self, Path as RunPath};
+use fathom_search::trace;
 
 use crate::figures::{CostFigures, DiskFigures, IoFigures};
 use crate::home::Home;
@@ -243,6 +244,16 @@ fn volume_counts(
     used.map(|used| Ok((used, volume()?.counts()))).transpose()
 }
 
+/// Where long runs that are told live: in a folder that goes with them.
+pub(crate) fn room(budget: &Budget, home: Option<&Home>) -> Room {
+    let parent = scratch_parent(home).unwrap_or_else(|| PathBuf::from(PARENT));
+    let place = move || {
+        let made = Scratch::under(&parent).and_then(Scratch::into_volume);
+        made.map_err(|error| SearchError::Place(Box::new(error)))
+    };
+    Room::new(budget, Box::new(place))
+}
+
 /// Where files go that last as long as the search for a path; none for memory.
 fn scratch_parent(home: Option<&Home>) -> Option<PathBuf> {
     let folder = home?.settings().folder.as_ref();
@@ -308,23 +319,23 @@ impl Kept {
     pub fn path_to(
         &self,
         system: &dyn TransitionSystem,
-        budget: &Budget,
+        room: &Room,
+        observer: &dyn Observer,
         threads: usize,
         outcome: &Outcome,
-        layer: u64,
-        record: &[u64],
+        state: (u64, &[u64]),
     ) -> Result<RunPath, SearchError> {
         let path = match self {
-            Kept::Ram(table) => trace::path_to(system, &**table, budget, layer, record)?,
-            Kept::Positions(table) => trace::path_to(system, table, budget, layer, record)?,
-            Kept::OnDisk(kept) => kept.path_to(system, budget, layer, record)?,
-            Kept::SternDill(policy, _) => trace::path_to(system, &**policy, budget, layer, record)?,
+            Kept::Ram(table) => trace::path_to(system, &**table, room, observer, state)?,
+            Kept::Positions(table) => trace::path_to(system, table, room, observer, state)?,
+            Kept::OnDisk(kept) => kept.path_to(system, room, observer, state)?,
+            Kept::SternDill(policy, _) => trace::path_to(system, &**policy, room, observer, state)?,
             Kept::Committed(layers) => {
                 let visit = |layer, visit: &mut dyn FnMut(Records<'_>)| match layers {
                     Some(layers) => layers.visit_layer(layer, visit),
                     None => Ok(false),
                 };
-                trace::path_through(system, &visit, budget, layer, record)?
+                trace::path_through(system, &visit, room, observer, state)?
             }
             Kept::Dropped(_) => None,
         };
@@ -344,6 +355,6 @@ impl Kept {
             let made = scratch.insert(Scratch::under(parent).map_err(place)?);
             made.volume().map_err(place)
         };
-        retrace::path_to(system, budget, threads, &outcome.layers, &mut volume, (layer, record))
+        retrace::path_to(system, room, observer, threads, &outcome.layers, &mut volume, state)
     }
 }

@@ -7,31 +7,34 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fathom_disk::budget::Budget;
-use fathom_ltl::evaluate;
+use fathom_ltl::automaton::StateId;
+use fathom_ltl::long_word::{self, LongWord};
 use fathom_ltl::print;
 use fathom_ltl::product::Product;
 use fathom_ltl::strength::reads_every_word;
-use fathom_ltl::word::Lasso as Word;
+use fathom_model::record::Records;
+use fathom_model::steps::Labels;
 use fathom_model::system::TransitionSystem;
-use fathom_search::lasso::{self, Lasso, Seen};
-use fathom_search::layer_loop::Ending;
-use fathom_search::trace::Path;
+use fathom_search::error::SearchError;
+use fathom_search::lasso::{self, Lasso, LassoRefusal};
+use fathom_search::layer_loop::{Ending, Observer};
+use fathom_search::path::Room;
 use fathom_search::unfold::unfold_lasso;
 
 use crate::assemble::{self, Model, System};
-use crate::check::{Answer, Checked, Stop, Verdict, no_run};
+use crate::check::{Answer, Checked, Judge, Stop, Verdict, no_run, told};
 use crate::execution::Execution;
 use crate::figures::StructureFigures;
 use crate::home::Home;
 use crate::identity::{Behaviour, Identity};
-use crate::layer_engine::LayerEngine;
+use crate::layer_engine::{self, LayerEngine};
 use crate::liveness_property::LivenessProperty;
 use crate::liveness_search::{self, Searched, Task};
 use crate::observer::Watcher;
 use crate::property::{Faults, Plan, Property, PropertyKind};
 use crate::run::{AutomatonFigures, Counts, DiskUsage, Exploration, Limit, RunError, Usage, limit_of};
 use crate::settings::{ModelSettings, Resources};
-use crate::trace::{LassoWords, Trace};
+use crate::trace::Trace;
 
 pub use crate::liveness_search::LivenessEngine;
 
@@ -87,6 +90,7 @@ pub fn check(
     let product =
         liveness_search::product(model, property, automaton, fair, Execution::wanted(resources, watcher))?;
     let budget = assemble::data_budget(resources)?;
+    let room = layer_engine::room(&budget, home);
     let task = Task {
         engine: settings.engine,
         weak: property.is_weak() && fair.is_empty(),
@@ -94,6 +98,7 @@ pub fn check(
         stop_at_fault: settings.faults == Faults::Stop,
         resources,
         budget: &budget,
+        room: &room,
         watcher,
         observer: watcher,
         generation: settings.generation,
@@ -103,25 +108,25 @@ pub fn check(
     let outcome = liveness_search::search(&product, &task)?;
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
-    let trace = match &outcome.lasso {
-        Some(lasso) => Some(proven(model, property, settings, lasso, &product)?),
-        None => None,
-    };
+    let proof = Proof { model, property, settings, product: &product, observer: &watcher.tracing() };
+    let (trace, untraced) = told(outcome.lasso.as_ref().map(|lasso| proof.of(lasso)), watcher)?;
+    let untraced = untraced.or(outcome.untraced);
     let mut exploration = explored(property, &outcome, resources, &budget, watcher);
     exploration.record_bits = product.shape().width_bits;
     exploration.usage.elapsed = elapsed;
     let exact = exploration.limit.is_none();
-    let verdict = match (&trace, exact) {
-        (Some(_), _) => Verdict::Violated,
-        (None, true) => Verdict::Holds,
-        (None, false) => Verdict::Unknown,
+    let verdict = match (outcome.is_violated(), exact) {
+        (true, _) => Verdict::Violated,
+        (false, true) => Verdict::Holds,
+        (false, false) => Verdict::Unknown,
     };
+    let property_asked = property.property.clone();
     let mut answers =
-        vec![Answer { property: property.property.clone(), verdict, trace, vacuous: false, search: None }];
+        vec![Answer { property: property_asked, verdict, trace, untraced, vacuous: false, search: None }];
     if settings.faults == Faults::Stop {
         // Where the automaton drops no run, the product has every state of the model.
         let everywhere = exact && reads_every_word(automaton);
-        answers.push(fault_answer(model, property, &outcome, everywhere, &product)?);
+        answers.push(fault_answer(&proof, &outcome, everywhere, &room, watcher)?);
     }
     let mut checked = Checked::new(answers, exploration, Stop::First);
     checked.answers[0].search = Some(Box::new(checked.exploration.clone()));
@@ -137,7 +142,7 @@ fn explored(
     watcher: &Watcher,
 ) -> Exploration {
     let states_known = outcome.engine != LivenessEngine::Bitstate
-        && (outcome.ending == Ending::Complete || !outcome.layers.is_empty() && outcome.lasso.is_some());
+        && (outcome.ending == Ending::Complete || !outcome.layers.is_empty() && outcome.is_violated());
     let limit = match (outcome.ending, outcome.engine) {
         (Ending::Complete | Ending::Depth, LivenessEngine::Bitstate) => Some(Limit::Lossy),
         (ending, _) => outcome.gave_up.or_else(|| limit_of(ending, watcher)),
@@ -173,80 +178,111 @@ fn explored(
     }
 }
 
-/// A lasso in words, if a fresh interpreter runs it, the formula does not hold of it, and it is fair.
-fn proven(
-    model: &Model,
-    property: &LivenessProperty,
-    settings: &LivenessSettings,
-    lasso: &Lasso,
-    product: &Product<System>,
-) -> Result<Trace, RunError> {
-    let judge = model.interpreter(property.labels.clone());
-    let refuse = |refusal: String| RunError::Replay { property: property.property.name.clone(), refusal };
-    let run = lasso.project(|record| product.parts(record).0);
-    let stutter = product.stutter();
-    let (run, places) = match model.quotient(Vec::new()) {
-        Some(quotient) => {
-            unfold_lasso(&quotient, &run, Some(stutter)).ok_or_else(|| no_run(&property.property.name))?
-        }
-        None => {
-            let places = (0..run.records.len()).collect();
-            (run, places)
-        }
-    };
-    let seen = lasso::replay(&judge, &run, Some(stutter)).map_err(|refusal| refuse(refusal.to_string()))?;
-    let letters: Vec<u64> = seen.labels.iter().map(|labels| labels.0).collect();
-    let (stem, cycle) = letters.split_at(run.cycle_start);
-    let word = Word::new(stem, cycle).ok_or_else(|| refuse("its cycle is empty".into()))?;
-    match &property.formula {
-        Some(formula) if evaluate::holds(formula, &word) => {
-            return Err(refuse("the formula holds of it".into()));
-        }
-        None if !property.automaton.accepts(&word) => {
-            return Err(refuse("the property process does not accept it".into()));
-        }
-        _ => {}
-    }
-    if let Some(process) = settings.fair.iter().find(|process| !is_fair(&seen, run.cycle_start, **process)) {
-        return Err(refuse(format!("it is not fair to process {process}")));
-    }
-    let states =
-        places.iter().map(|place| product.state_name(product.parts(&lasso.records[*place]).1)).collect();
-    let labels: Vec<String> = property.labels.iter().map(|label| label.name.clone()).collect();
-    let words = LassoWords { automaton: states, letters, labels };
-    Ok(Trace::of_lasso(&judge, model.source(), &run, stutter, &words))
+/// What a lasso must be to violate a property.
+struct Proof<'a> {
+    model: &'a Model,
+    property: &'a LivenessProperty,
+    settings: &'a LivenessSettings,
+    product: &'a Product<System>,
+    observer: &'a dyn Observer,
 }
 
-/// Whether a process moves, or cannot, at some state of the cycle.
-fn is_fair(seen: &Seen, cycle_start: usize, process: u32) -> bool {
-    (cycle_start..seen.labels.len())
-        .any(|state| seen.movers[state].contains(process) || !seen.enabled[state].contains(process))
+impl Proof<'_> {
+    /// The run of the model that stands behind a lasso of the product, if a fresh interpreter runs it, the formula does not hold of it, and it is fair.
+    fn of(&self, lasso: &Lasso) -> Result<Trace, RunError> {
+        let Proof { model, property, settings, product, observer } = *self;
+        let judge = model.interpreter(property.labels.clone());
+        let stutter = product.stutter();
+        let run = lasso.project(judge.shape().words(), |record| {
+            let (part, state) = product.parts(record);
+            (part, state.0)
+        })?;
+        let run = match model.quotient(Vec::new()) {
+            Some(quotient) => unfold_lasso(&quotient, &run, Some(stutter), observer)?
+                .ok_or_else(|| no_run(&property.property.name))?,
+            None => run,
+        };
+        // Processes that move, or cannot, at some state of the cycle.
+        let mut fair = 0u64;
+        let replayed = lasso::replay(&judge, &run, Some(stutter), observer, &mut |state, seen| {
+            if state >= run.cycle_start {
+                fair |= seen.movers.0 | !seen.enabled.0;
+            }
+        });
+        match replayed {
+            Err(LassoRefusal::Machine(error)) => return Err(error.into()),
+            replayed => replayed.map_err(|refusal| self.refused(refusal.to_string()))?,
+        }
+        if let Some(refusal) = self.is_wanted(&run, &judge)? {
+            return Err(self.refused(refusal.to_owned()));
+        }
+        if let Some(process) = settings.fair.iter().find(|process| fair >> **process & 1 == 0) {
+            return Err(self.refused(format!("it is not fair to process {process}")));
+        }
+        let names = (0..product.automaton().states.len() as u32)
+            .map(|state| product.state_name(StateId(state)))
+            .collect();
+        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), names))
+    }
+
+    /// Why a run of the model is no violation, by its labels alone; none if it is one.
+    fn is_wanted(
+        &self,
+        run: &Lasso,
+        judge: &dyn TransitionSystem,
+    ) -> Result<Option<&'static str>, SearchError> {
+        let word = LongWord { letters: run.path.len(), cycle_start: run.cycle_start };
+        let mut reader = run.path.reader()?;
+        let mut letter_at = |position: u64| {
+            if position % PATIENCE == 0 && self.observer.stop() {
+                return Err(SearchError::Stopped);
+            }
+            let record = reader.get(position)?.record;
+            let mut labels = [Labels::default()];
+            judge.label(Records::new(record, record.len()), &mut labels);
+            Ok(labels[0].0)
+        };
+        let Proof { property, .. } = self;
+        Ok(match &property.formula {
+            Some(formula) => {
+                long_word::holds(formula, word, &mut letter_at)?.then_some("the formula holds of it")
+            }
+            None => (!long_word::accepts(&property.automaton, word, &mut letter_at)?)
+                .then_some("the property process does not accept it"),
+        })
+    }
+
+    fn refused(&self, refusal: String) -> RunError {
+        RunError::Replay { property: self.property.property.name.clone(), refusal }
+    }
 }
+
+/// How many letters are read before the observer is asked again.
+const PATIENCE: u64 = 256;
 
 /// What came of the question whether the model faults. That it does not is known only if it was looked at everywhere.
 fn fault_answer(
-    model: &Model,
-    property: &LivenessProperty,
+    proof: &Proof<'_>,
     outcome: &Searched,
     everywhere: bool,
-    product: &Product<System>,
+    room: &Room,
+    watcher: &Watcher,
 ) -> Result<Answer, RunError> {
+    let Proof { model, property, product, observer, .. } = *proof;
     let plan = Plan::of_faults(property.labels.clone());
-    let trace = match &outcome.fault {
-        None => None,
-        Some(found) => {
-            let path = found.path.as_ref().map(|path| Path {
-                records: path.records.iter().map(|record| product.parts(record).0).collect(),
-                ..path.clone()
-            });
-            Some(crate::check::proven(model, &plan, 0, path.as_ref(), found.fault, false)?)
-        }
-    };
-    let verdict = match (&trace, everywhere) {
-        (Some(_), _) => Verdict::Fault,
-        (None, true) => Verdict::Holds,
-        (None, false) => Verdict::Unknown,
+    let words = model.interpreter(Vec::new()).shape().words();
+    let trace = outcome.fault.as_ref().map(|found| {
+        let part = |record: &[u64]| (product.parts(record).0, 0);
+        let path = found.path.as_ref().map(|path| path.project(words, part)).transpose()?;
+        Judge { model, plan: &plan, number: 0, room, observer }.proven(path, found.fault, false)
+    });
+    let (trace, untraced) = told(trace, watcher)?;
+    let untraced = untraced.or(outcome.fault_untraced);
+    let verdict = match (outcome.fault.is_some() || untraced.is_some(), everywhere) {
+        (true, _) => Verdict::Fault,
+        (false, true) => Verdict::Holds,
+        (false, false) => Verdict::Unknown,
     };
     let property = Property { name: "fault".into(), kind: PropertyKind::Fault, span: None, antecedent: None };
-    Ok(Answer { property, verdict, trace, vacuous: false, search: None })
+    Ok(Answer { property, verdict, trace, untraced, vacuous: false, search: None })
 }

@@ -20,6 +20,7 @@ use fathom_search::engines::ndfs::{self, ExactSet};
 use fathom_search::error::SearchError;
 use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{Ending, Observer, Progress};
+use fathom_search::path::Room;
 
 use crate::assemble::{Model, System};
 use crate::execution::Execution;
@@ -28,7 +29,7 @@ use crate::home::Home;
 use crate::layer_engine::LayerEngine;
 use crate::liveness_property::LivenessProperty;
 use crate::observer::Watcher;
-use crate::run::{Limit, RunError};
+use crate::run::{Layers, Limit, RunError};
 use crate::scratch::{PARENT, Scratch};
 use crate::semi_external;
 use crate::settings::Resources;
@@ -68,11 +69,15 @@ pub struct Searched {
     /// Faulting steps and starts, and states whose labels faulted.
     pub faults: u64,
     /// The sizes of layers, if it was generated so.
-    pub layers: Vec<u64>,
+    pub layers: Layers,
     /// An accepting run of the product.
     pub lasso: Option<Lasso>,
+    /// What ended the search for an accepting run that there is, if none is told.
+    pub untraced: Option<Limit>,
     /// How a fault was first met in the product.
     pub fault: Option<Found>,
+    /// What ended the search for the way to a fault that there is, if none is told.
+    pub fault_untraced: Option<Limit>,
     /// Threads that expanded states.
     pub threads: usize,
     /// Where states were stored.
@@ -102,6 +107,8 @@ pub(crate) struct Task<'a> {
     pub(crate) stop_at_fault: bool,
     pub(crate) resources: &'a Resources,
     pub(crate) budget: &'a Budget,
+    /// Where a run goes that is told.
+    pub(crate) room: &'a Room,
     pub(crate) watcher: &'a Watcher,
     /// Who is told of a search on the fly: the same, or one that ends it sooner.
     pub(crate) observer: &'a dyn Observer,
@@ -111,6 +118,13 @@ pub(crate) struct Task<'a> {
     pub(crate) stack: Option<&'a FilePath>,
     /// Where they live on disk, when they do.
     pub(crate) home: Option<&'a Home>,
+}
+
+impl Searched {
+    /// Whether there is an accepting run, told or not.
+    pub(crate) fn is_violated(&self) -> bool {
+        self.lasso.is_some() || self.untraced.is_some()
+    }
 }
 
 impl LivenessEngine {
@@ -171,12 +185,13 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
         return dispatch(product, task);
     }
     let counted = Degeneralised::new(product);
-    let part = |record: &[u64]| counted.part(record);
-    let recurs = |record: &[u64]| product.recurs(&part(record));
+    let part = |record: &[u64]| (counted.part(record), 0);
+    let recurs = |record: &[u64]| product.recurs(&counted.part(record));
     let mut searched = dispatch(&counted, &Task { recurs: &recurs, ..*task })?;
-    searched.lasso = searched.lasso.map(|lasso| lasso.project(part));
+    let words = product.shape().words();
+    searched.lasso = searched.lasso.map(|lasso| lasso.project(words, part)).transpose()?;
     if let Some(path) = searched.fault.as_mut().and_then(|found| found.path.as_mut()) {
-        path.records = path.records.iter().map(|record| part(record)).collect();
+        *path = path.project(words, part)?;
     }
     Ok(searched)
 }
@@ -241,7 +256,7 @@ fn dispatch(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, 
 
 /// On the fly, depth-first: with a few bits per state, with exact sets in RAM, or with exact sets on disk.
 fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, RunError> {
-    let Task { budget, observer, .. } = *task;
+    let Task { budget, room, observer, .. } = *task;
     let on_disk = matches!(task.generation, LayerEngine::Tier(_)) && task.engine == LivenessEngine::Ndfs;
     let scratch = |folder: &FilePath| Scratch::under(folder).map_err(RunError::Scratch);
     // Of the sets, and of the path.
@@ -263,17 +278,17 @@ fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, Ru
             let bytes = budget.limit() / 4;
             let mut visited = DiskSet::new(shape, volume, "visited", bytes, budget)?;
             let mut red = DiskSet::new(shape, volume, "red", bytes, budget)?;
-            ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
+            ndfs::run(system, &mut visited, &mut red, room, &settings, observer)?
         }
         (None, LivenessEngine::Bitstate) => {
             // The rest is for the stacks, and for the run that is told.
             let bytes = budget.limit() / 4;
             let (mut visited, mut red) = (Bitstate::new(budget, bytes)?, Bitstate::new(budget, bytes)?);
-            ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
+            ndfs::run(system, &mut visited, &mut red, room, &settings, observer)?
         }
         (None, _) => {
             let (mut visited, mut red) = (ExactSet::new(bits, budget)?, ExactSet::new(bits, budget)?);
-            ndfs::run(system, &mut visited, &mut red, budget, &settings, observer)?
+            ndfs::run(system, &mut visited, &mut red, room, &settings, observer)?
         }
     };
     Ok(Searched {
@@ -284,9 +299,11 @@ fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, Ru
         visits: outcome.visits,
         edges: outcome.edges,
         faults: outcome.faults + outcome.label_faults,
-        layers: Vec::new(),
+        layers: Layers::default(),
         lasso: outcome.lasso,
+        untraced: None,
         fault: outcome.fault,
+        fault_untraced: None,
         threads: 1,
         store: if on_disk { "tier" } else { "ram" },
         gave_up: None,

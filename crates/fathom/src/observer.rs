@@ -24,6 +24,16 @@ pub struct Watcher {
     records: Option<Mutex<RecordFile>>,
 }
 
+/// Watches the search for a run that is to be told: stops it as the watcher says, but not in its first moments. What was found when time was up, or when the user lost patience, is worth these.
+#[derive(Debug)]
+pub struct Tracing<'a> {
+    watcher: &'a Watcher,
+    began: Instant,
+}
+
+/// How long a run is looked for, whatever the limits.
+const GRACE: Duration = Duration::from_secs(2);
+
 const TIME: u8 = 1;
 const INTERRUPT: u8 = 2;
 
@@ -71,6 +81,11 @@ impl Watcher {
         &self.interrupt
     }
 
+    /// Watches the search for a run that begins now.
+    pub fn tracing(&self) -> Tracing<'_> {
+        Tracing { watcher: self, began: Instant::now() }
+    }
+
     /// Whether the search was asked to stop.
     pub fn was_stopped(&self) -> bool {
         self.reason.load(Ordering::Relaxed) != 0
@@ -97,6 +112,20 @@ impl Watcher {
             Some(file) => file.lock().expect("no thread panics while it writes").finish(),
             None => Ok(()),
         }
+    }
+}
+
+impl Observer for Tracing<'_> {
+    fn stop(&self) -> bool {
+        let Watcher { interrupt, deadline, reason, .. } = self.watcher;
+        let late = interrupt.is_late() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        // Nobody else is told: what was found is told in peace.
+        if !late && !interrupt.raised() || self.began.elapsed() < GRACE {
+            return false;
+        }
+        let why = if late { TIME } else { INTERRUPT };
+        let _ = reason.compare_exchange(0, why, Ordering::Relaxed, Ordering::Relaxed);
+        true
     }
 }
 

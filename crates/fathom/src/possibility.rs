@@ -7,19 +7,21 @@ use std::collections::HashSet;
 use std::path::Path as FilePath;
 use std::time::Instant;
 
+use fathom_disk::budget::Budget;
 use fathom_model::program::Label;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{self, Ending, Tuning};
+use fathom_search::layer_loop::{self, Ending, Observer, Tuning};
 use fathom_search::possible;
 use fathom_search::trace::path_to;
 
 use crate::assemble::{self, Model};
-use crate::check::{Answer, Checked, Stop, Verdict, judged, real_path};
+use crate::check::{Answer, Checked, Judge, Stop, Verdict, told};
 use crate::execution::Execution;
+use crate::layer_engine;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::run::{Counts, Exploration, Limit, RunError, Usage, limit_of};
@@ -28,6 +30,9 @@ use crate::settings::Resources;
 
 /// How many states the judge looks at for a goal that cannot be reached.
 pub const JUDGED_STATES_MAX: usize = 20_000;
+
+/// What a state that the judge looks at takes beside its records.
+const STATE_BYTES: usize = 128;
 
 /// What the model says can always still be reached.
 #[derive(Clone, Debug)]
@@ -88,19 +93,22 @@ pub fn check(
     }
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
-    let trace = match trapped {
-        Some((layer, record)) => {
-            let path = path_to(&system, &table, &budget, layer, &record)?.expect("all layers are kept");
-            let path = real_path(model, &possibility.property.name, &path)?;
-            judge(model, possibility, path.records.last().expect("a path has a state"))?;
-            Some(judged(model, &Plan::of_possibility(possibility), 0, Some(&path), None, true)?)
-        }
-        None => None,
-    };
-    let verdict = match (&trace, limit) {
-        (Some(_), _) => Verdict::Violated,
-        (None, None) => Verdict::Holds,
-        (None, Some(_)) => Verdict::Unknown,
+    let found = trapped.is_some();
+    let trace = trapped.map(|(layer, record)| {
+        let (room, observer) = (layer_engine::room(&budget, None), watcher.tracing());
+        let path = path_to(&system, &table, &room, &observer, (layer, &record))?;
+        let plan = Plan::of_possibility(possibility);
+        let judge = Judge { model, plan: &plan, number: 0, room: &room, observer: &observer };
+        let path = judge.real_path(path.expect("all layers are kept"))?;
+        let last = path.last_record()?.expect("a path has a state");
+        never_reached(model, possibility, &last, &budget, &observer)?;
+        judge.judged(Some(path), None, true)
+    });
+    let (trace, untraced) = told(trace, watcher)?;
+    let verdict = match (found, limit) {
+        (true, _) => Verdict::Violated,
+        (false, None) => Verdict::Holds,
+        (false, Some(_)) => Verdict::Unknown,
     };
     let exploration = Exploration {
         engine: "ram",
@@ -118,17 +126,30 @@ pub fn check(
     };
     let search = Some(Box::new(exploration.clone()));
     let property = possibility.property.clone();
-    let answers = vec![Answer { property, verdict, trace, vacuous: false, search }];
+    let answers = vec![Answer { property, verdict, trace, untraced, vacuous: false, search }];
     Ok(Checked::new(answers, exploration, Stop::First))
 }
 
 /// Looks for the goal in what can really be reached from a state; finding it is an error of fathom.
-fn judge(model: &Model, possibility: &Possibility, last: &[u64]) -> Result<(), RunError> {
+fn never_reached(
+    model: &Model,
+    possibility: &Possibility,
+    last: &[u64],
+    budget: &Budget,
+    observer: &dyn Observer,
+) -> Result<(), RunError> {
+    // Each is known, and may wait: two records, with what vectors and the set take for themselves.
+    let each = last.len() * 16 + STATE_BYTES;
+    let states_max = (budget.free() / 4 / each).clamp(1, JUDGED_STATES_MAX);
+    let _charge = budget.charge("trace", states_max * each).map_err(SearchError::from)?;
     let system = model.interpreter(vec![possibility.goal.clone()]);
     let mut steps = Steps::new(system.shape(), Columns { labels: true, ..Columns::NONE }, 256);
     let mut known: HashSet<Vec<u64>> = HashSet::from([last.to_vec()]);
     let mut waiting = vec![last.to_vec()];
     while let Some(record) = waiting.pop() {
+        if observer.stop() {
+            return Err(SearchError::Stopped.into());
+        }
         while system.expand(Records::new(&record, record.len()), &mut steps) == 0 {
             steps.grow();
         }
@@ -138,7 +159,7 @@ fn judge(model: &Model, possibility: &Possibility, last: &[u64]) -> Result<(), R
             return Err(RunError::Replay { property: possibility.property.name.clone(), refusal });
         }
         for target in steps.targets().iter() {
-            if known.len() < JUDGED_STATES_MAX && known.insert(target.to_vec()) {
+            if known.len() < states_max && known.insert(target.to_vec()) {
                 waiting.push(target.to_vec());
             }
         }

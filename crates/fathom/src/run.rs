@@ -5,13 +5,14 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
+use fathom_search::layer_loop::{Ending, LayerSizes, Observer, Outcome, Settings, Tuning};
 
 use crate::assemble::{self, Model};
 use crate::coverage::Coverage;
@@ -103,7 +104,7 @@ pub struct Counts {
     /// How many of them were from distinct states, if all were expanded.
     pub transitions: Option<u64>,
     /// The sizes of the layers of a breadth-first search.
-    pub layers: Vec<u64>,
+    pub layers: Layers,
     /// How many layers back a step leads, at most, plus one, if that is known.
     pub locality: Option<u64>,
     /// States with neither a step nor a fault. None if that was not counted.
@@ -112,6 +113,39 @@ pub struct Counts {
     pub faults: u64,
     /// Over all states, if all were expanded.
     pub checksum: Option<String>,
+}
+
+/// The sizes of layers, as the search has noted them: there may be millions.
+#[derive(Clone, Debug, Default)]
+pub struct Layers(Option<Arc<LayerSizes>>);
+
+impl Layers {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |sizes| sizes.len())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The sizes in order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().flat_map(|sizes| sizes.iter())
+    }
+}
+
+impl From<&Arc<LayerSizes>> for Layers {
+    fn from(sizes: &Arc<LayerSizes>) -> Layers {
+        Layers(Some(Arc::clone(sizes)))
+    }
+}
+
+impl serde::Serialize for Layers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
 }
 
 /// Why a search ended before it was complete.
@@ -212,6 +246,16 @@ impl RunError {
                 | SearchError::Boundary
                 | SearchError::Version { .. }
         )
+    }
+
+    /// Why a run that there is could not be told, if it is for want of time or room.
+    pub(crate) fn untraced(&self, watcher: &Watcher) -> Option<Limit> {
+        match self {
+            RunError::Search(SearchError::Stopped) => Some(watcher.reason()),
+            RunError::Search(SearchError::Budget(_)) => Some(Limit::Ram),
+            RunError::Search(SearchError::Disk(error)) if error.is_full() => Some(Limit::DiskFull),
+            _ => None,
+        }
     }
 }
 
@@ -324,7 +368,7 @@ impl Counts {
             known,
             visits: outcome.expanded,
             edges: outcome.transitions,
-            layers: outcome.layers.iter().collect(),
+            layers: Layers::from(&outcome.layers),
             transitions: complete.then_some(outcome.transitions),
             locality: outcome.locality.filter(|_| complete),
             deadlocks: Some(outcome.deadlocks),

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::Path;
 
-use fathom_disk::storage::{FileStorage, Folder, Hold, Id, Lock, Mark, Volume};
+use fathom_disk::storage::{Extent, FileId, FileStorage, Folder, Hold, Id, Lock, Mark, Storage, Volume};
 
 use crate::leftovers;
 
@@ -59,6 +59,85 @@ impl Scratch {
     /// The folder as a volume, which must not outlive it.
     pub fn volume(&self) -> io::Result<Volume> {
         Ok(Volume::new(FileStorage::within(self.files.clone(), Some(self.mark))))
+    }
+
+    /// The folder as a volume; it is removed with the last handle to that.
+    pub fn into_volume(self) -> io::Result<Volume> {
+        let files = FileStorage::within(self.files.clone(), Some(self.mark));
+        Ok(Volume::new(Owned { files, _scratch: self }))
+    }
+}
+
+/// Files in a folder that goes with them.
+#[derive(Debug)]
+struct Owned {
+    files: FileStorage,
+    _scratch: Scratch,
+}
+
+impl Storage for Owned {
+    fn block_bytes(&self) -> usize {
+        self.files.block_bytes()
+    }
+
+    fn delays(&self) -> bool {
+        self.files.delays()
+    }
+
+    fn describe(&self) -> String {
+        self.files.describe()
+    }
+
+    fn create(&self, name: &str) -> io::Result<FileId> {
+        self.files.create(name)
+    }
+
+    fn open(&self, name: &str) -> io::Result<FileId> {
+        self.files.open(name)
+    }
+
+    fn close(&self, file: FileId) {
+        self.files.close(file);
+    }
+
+    fn size(&self, file: FileId) -> io::Result<u64> {
+        self.files.size(file)
+    }
+
+    fn read(&self, extents: &mut [Extent<'_>]) -> io::Result<()> {
+        self.files.read(extents)
+    }
+
+    fn write(&self, file: FileId, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.files.write(file, offset, bytes)
+    }
+
+    fn resize(&self, file: FileId, bytes: u64) -> io::Result<()> {
+        self.files.resize(file, bytes)
+    }
+
+    fn sync(&self, file: FileId) -> io::Result<()> {
+        self.files.sync(file)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.files.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.files.remove(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.files.list()
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.files.sync_directory()
+    }
+
+    fn lock(&self, hold: Hold) -> io::Result<Box<dyn Lock>> {
+        self.files.lock(hold)
     }
 }
 
@@ -149,6 +228,19 @@ mod tests {
             }
         });
         assert!(!parent.exists());
+    }
+
+    #[test]
+    fn a_folder_goes_with_the_last_handle_to_its_volume() {
+        let outer = tempfile::tempdir().unwrap();
+        let parent = outer.path().join("inner");
+        let volume = Scratch::under(&parent).unwrap().into_volume().unwrap();
+        let file = volume.create("file", fathom_disk::storage::FileKind("test")).unwrap();
+        drop(volume);
+        file.write(0, b"text").unwrap();
+        assert!(parent.exists(), "the file is there");
+        drop(file);
+        assert!(!parent.exists(), "nothing is left behind");
     }
 
     #[test]

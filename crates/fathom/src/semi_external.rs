@@ -28,7 +28,7 @@ use crate::figures::PassFigures;
 use crate::home::{Home, HomeError};
 use crate::layer_engine::{self, Kept};
 use crate::liveness_search::{LivenessEngine, Searched, Task};
-use crate::run::RunError;
+use crate::run::{Layers, Limit, RunError};
 use crate::scratch::{PARENT, Scratch};
 
 /// What a generation is asked: the conditions are part of what a certificate claims.
@@ -64,10 +64,14 @@ pub(crate) fn found_early(
     task: &Task<'_>,
     generated: &layer_engine::Searched,
     sign: &'static str,
-    lasso: Lasso,
+    lasso: Result<Lasso, Limit>,
 ) -> Searched {
     let searched = Searched::of(task, generated);
-    Searched { ending: Ending::Found, gave_up: None, early: Some(sign), lasso: Some(lasso), ..searched }
+    let (lasso, untraced) = match lasso {
+        Ok(lasso) => (Some(lasso), None),
+        Err(limit) => (None, Some(limit)),
+    };
+    Searched { ending: Ending::Found, gave_up: None, early: Some(sign), lasso, untraced, ..searched }
 }
 
 /// Finds out what follows from all states.
@@ -80,7 +84,13 @@ pub(crate) fn decide(
     let mut searched = Searched::of(task, &generated);
     let layer_engine::Searched { kept, outcome, gave_up, .. } = generated;
     if let Some(Some(finding)) = outcome.findings.0.first() {
-        searched.fault = Some(found(system, &kept, task, &outcome, finding)?);
+        match found(system, &kept, task, &outcome, finding).map_err(RunError::from) {
+            Ok(found) => searched.fault = Some(found),
+            Err(error) => {
+                let limit = error.untraced(task.watcher);
+                searched.fault_untraced = Some(limit.ok_or(error)?);
+            }
+        }
     }
     if outcome.ending != Ending::Complete || gave_up.is_some() {
         return Ok(searched);
@@ -98,7 +108,7 @@ pub(crate) fn decide(
     };
     match passed {
         Err(RunError::Search(SearchError::Budget(_))) => searched.ending = Ending::Budget,
-        other => searched.take(other?),
+        other => searched.take(other?, || task.watcher.reason()),
     }
     Ok(searched)
 }
@@ -164,7 +174,7 @@ fn passes(
     reached: &dyn Reached,
     used: u64,
 ) -> Result<Passed, RunError> {
-    let Task { budget, watcher, resources, .. } = *task;
+    let Task { room, watcher, resources, .. } = *task;
     let scratch;
     let lasting = task.home.filter(|home| home.settings().lasts());
     let place = |error: HomeError| SearchError::Place(Box::new(error));
@@ -186,10 +196,10 @@ fn passes(
         threads,
         volume: &volume,
         stack,
-        budget,
+        room,
         observer: watcher,
         graph: GraphUse::WhenItPays,
-        room: task
+        disk_room: task
             .home
             .and_then(|home| home.settings().limit)
             .map_or(u64::MAX, |limit| limit.saturating_sub(used)),
@@ -225,7 +235,10 @@ fn found(
     finding: &Finding,
 ) -> Result<Found, SearchError> {
     let threads = task.resources.threads;
-    let path = |record: &Vec<u64>| kept.path_to(system, task.budget, threads, outcome, finding.layer, record);
+    let observer = task.watcher.tracing();
+    let path = |record: &Vec<u64>| {
+        kept.path_to(system, task.room, &observer, threads, outcome, (finding.layer, record))
+    };
     Ok(Found { path: finding.record.as_ref().map(path).transpose()?, fault: finding.fault })
 }
 
@@ -241,9 +254,11 @@ impl Searched {
             visits: outcome.expanded,
             edges: outcome.transitions,
             faults: outcome.faults + outcome.label_faults,
-            layers: outcome.layers.iter().collect(),
+            layers: Layers::from(&outcome.layers),
             lasso: None,
+            untraced: None,
             fault: None,
+            fault_untraced: None,
             threads: task.resources.threads,
             store: engine,
             gave_up: *gave_up,
@@ -256,11 +271,12 @@ impl Searched {
     }
 
     /// Adds what passes found out.
-    fn take(&mut self, passed: Passed) {
-        self.ending = match (&passed.lasso, passed.stopped) {
-            (Some(_), _) => Ending::Found,
-            (None, true) => Ending::Stopped,
-            (None, false) => Ending::Complete,
+    fn take(&mut self, passed: Passed, limit: impl Fn() -> Limit) {
+        self.untraced = passed.untraced.then(limit);
+        self.ending = match (passed.lasso.is_some() || passed.untraced, passed.stopped) {
+            (true, _) => Ending::Found,
+            (false, true) => Ending::Stopped,
+            (false, false) => Ending::Complete,
         };
         self.visits += passed.visits;
         self.edges += passed.edges;

@@ -1,15 +1,17 @@
 //! Where can a model go from here? A run that is made step by step, forwards and back.
 
+use fathom_disk::budget::{Budget, BudgetError, ChargedVec};
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Query, TransitionSystem, expand_some, initial_all};
-use fathom_search::trace::Path;
+use fathom_search::error::SearchError;
+use fathom_search::path::{PathBuilder, Room};
 use fathom_search::watch::Condition;
 
 use crate::assemble::Model;
 use crate::property::{Plan, PropertyKind};
-use crate::trace::{self, Trace, TraceStep, Trouble};
+use crate::trace::{self, SavedTrace, Trace, TraceStep};
 
 /// A run that is made step by step.
 #[derive(Debug)]
@@ -17,7 +19,10 @@ pub struct Simulation<'m> {
     model: &'m Model,
     plan: &'m Plan,
     system: Interpreter,
-    path: Path,
+    start: u32,
+    /// Records one behind the other, and the action of each step.
+    records: ChargedVec<u64>,
+    actions: ChargedVec<u32>,
     /// The steps of the last state.
     steps: Steps,
 }
@@ -43,11 +48,14 @@ pub enum SimulationError {
         "step {0} of the trace does not exist here: the trace belongs to another model, or the model was changed"
     )]
     Foreign(usize),
+    /// There is no memory for more steps.
+    #[error("the run is too long for the memory: {0}")]
+    Memory(#[from] BudgetError),
 }
 
 impl<'m> Simulation<'m> {
-    /// A run at the first initial state.
-    pub fn new(model: &'m Model, plan: &'m Plan) -> Result<Simulation<'m>, SimulationError> {
+    /// A run at the first initial state, which may take so much memory.
+    pub fn new(model: &'m Model, plan: &'m Plan, budget: &Budget) -> Result<Simulation<'m>, SimulationError> {
         let system = model.interpreter(plan.labels.clone());
         let columns = Columns { labels: true, actions: true, ..Columns::NONE };
         let mut steps = Steps::new(system.shape(), columns, 256);
@@ -56,26 +64,46 @@ impl<'m> Simulation<'m> {
             let why = steps.faults().first().map_or("it has no start", |fault| fault.kind.text());
             return Err(SimulationError::NoState(why.to_owned()));
         }
-        let path =
-            Path { start: steps.action(0), records: vec![steps.target(0).to_vec()], actions: Vec::new() };
-        let mut simulation = Simulation { model, plan, system, path, steps };
+        let mut records = ChargedVec::with_capacity(budget, "trace", 0)?;
+        records.extend(steps.target(0))?;
+        let actions = ChargedVec::with_capacity(budget, "trace", 0)?;
+        let start = steps.action(0);
+        let mut simulation = Simulation { model, plan, system, start, records, actions, steps };
         simulation.expand();
         Ok(simulation)
     }
 
     /// How many steps were made.
     pub fn length(&self) -> usize {
-        self.path.actions.len()
+        self.actions.len()
+    }
+
+    fn words(&self) -> usize {
+        self.system.shape().words()
     }
 
     /// The state.
     pub fn record(&self) -> &[u64] {
-        self.path.records.last().expect("a run has a state")
+        &self.records[self.length() * self.words()..]
+    }
+
+    /// The values of the state that differ from the state before; all of them in the first.
+    pub fn changed(&self) -> Vec<(String, String)> {
+        let now = self.values();
+        let Some(earlier) = self.length().checked_sub(1) else { return now };
+        let record = &self.records[earlier * self.words()..][..self.words()];
+        let before = self.system.describe(Query::Record(record)).values;
+        now.into_iter().zip(before).filter(|(now, before)| now != before).map(|(now, _)| now).collect()
     }
 
     /// The values of the state.
     pub fn values(&self) -> Vec<(String, String)> {
         self.system.describe(Query::Record(self.record())).values
+    }
+
+    /// How many steps can be taken.
+    pub fn step_count(&self) -> usize {
+        self.steps.step_count()
     }
 
     /// What can be done next: the steps in the system's order, then what faults.
@@ -101,32 +129,38 @@ impl<'m> Simulation<'m> {
     }
 
     /// Takes a step, by its number among the choices. False if there is no such step.
-    pub fn take(&mut self, number: usize) -> bool {
+    pub fn take(&mut self, number: usize) -> Result<bool, SimulationError> {
         if number >= self.steps.step_count() {
-            return false;
+            return Ok(false);
         }
-        self.path.actions.push(self.steps.action(number));
-        self.path.records.push(self.steps.target(number).to_vec());
+        if self.actions.len() == self.actions.capacity() {
+            let more = self.actions.len().max(64);
+            self.records.reserve((more + 1) * self.words())?;
+            self.actions.reserve(more)?;
+        }
+        self.records.extend(self.steps.target(number))?;
+        self.actions.push(self.steps.action(number))?;
         self.expand();
-        true
+        Ok(true)
     }
 
     /// Takes back so many steps, or as many as there are; says how many.
     pub fn back(&mut self, count: usize) -> usize {
         let count = count.min(self.length());
-        self.path.actions.truncate(self.path.actions.len() - count);
-        self.path.records.truncate(self.path.records.len() - count);
+        let left = self.length() - count;
+        self.actions.truncate(left);
+        self.records.truncate((left + 1) * self.words());
         self.expand();
         count
     }
 
     /// Goes along a saved run, from the beginning, for at most so many steps.
-    pub fn follow(&mut self, saved: &Trace, count: usize) -> Result<(), SimulationError> {
+    pub fn follow(&mut self, saved: &SavedTrace, count: usize) -> Result<(), SimulationError> {
         self.back(usize::MAX);
         for (number, state) in saved.stem.iter().enumerate().skip(1).take(count) {
             let action = state.step.as_ref().map(|step| step.action);
             let step = (0..self.steps.step_count()).find(|step| Some(self.steps.action(*step)) == action);
-            let taken = step.is_some_and(|step| self.take(step));
+            let taken = step.map_or(Ok(false), |step| self.take(step))?;
             if !taken || self.values() != state.state {
                 return Err(SimulationError::Foreign(number));
             }
@@ -134,15 +168,24 @@ impl<'m> Simulation<'m> {
         Ok(())
     }
 
-    /// The run so far, in words.
-    pub fn trace(&self) -> Trace {
-        let trouble: Option<Trouble> = None;
-        Trace::of(&self.system, self.model.source(), Some(&self.path), trouble, false)
+    /// The run so far; what is too long for memory goes to that room.
+    pub fn trace(&self, room: &Room) -> Result<Trace, SearchError> {
+        let mut path = PathBuilder::new(room, self.words())?;
+        let leading = std::iter::once(&self.start).chain(&*self.actions);
+        for (record, action) in self.records.chunks_exact(self.words()).zip(leading) {
+            path.arrive(record, *action)?;
+        }
+        Trace::of(&self.system, self.model.source(), Some(path.finish(self.start)?), None, false)
+    }
+
+    /// The model.
+    pub fn model(&self) -> &'m Model {
+        self.model
     }
 
     fn expand(&mut self) {
-        let record = self.path.records.last().expect("a run has a state");
-        let sources = Records::new(record, record.len());
+        let words = self.system.shape().words();
+        let sources = Records::new(&self.records[self.actions.len() * words..], words);
         let grow = &mut |_| Ok::<_, std::convert::Infallible>(());
         let Ok(_) = expand_some(&self.system, sources, &mut self.steps, grow);
     }

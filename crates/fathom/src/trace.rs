@@ -1,16 +1,58 @@
 //! What are the words for a path? Who moved, what changed, where it stands in the source.
+//!
+//! A [`Trace`] holds no words: they are made state by state as they are told, so that a run of a million steps takes no more memory than one of ten.
 
+use std::cell::RefCell;
+
+use fathom_exec::interpreter::Interpreter;
 use fathom_lang::source::SourceText;
+use fathom_model::program::Label;
+use fathom_model::record::Records;
 use fathom_model::span::Span;
-use fathom_model::steps::Fault;
+use fathom_model::steps::{Fault, Labels};
 use fathom_model::system::{Description, Query, TransitionSystem};
+use fathom_search::error::SearchError;
 use fathom_search::lasso::Lasso;
-use fathom_search::trace::Path;
-use serde::{Deserialize, Serialize};
+use fathom_search::path::{Path, PathReader};
+use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
+use serde::{Deserialize, Serialize, Serializer};
 
-/// A run of the model in words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+use crate::assemble::Model;
+
+/// A run of the model that can be told in words.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
+    /// Its form: `path`, or `lasso` if it has a cycle.
+    pub kind: &'static str,
+    /// In which sense it is the shortest: `path` if no shorter one leads there, or `none`.
+    pub minimal: &'static str,
+    /// What goes wrong at the end, if that is a fault.
+    pub fault: Option<TraceFault>,
+    /// The states. None if no state was made.
+    path: Option<Path>,
+    cycle: Option<Cycle>,
+}
+
+/// What is known of a run that goes on for ever, beside its states. Their notes are the states of the automaton.
+#[derive(Clone, Debug)]
+struct Cycle {
+    start: u64,
+    stutter: u32,
+    labels: Vec<Label>,
+    /// What the states of the automaton are called.
+    automaton: Vec<String>,
+}
+
+/// A run in words, as JSON has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    trace: &'a Trace,
+    model: &'a Model,
+}
+
+/// A run in words that was read from a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedTrace {
     /// Its form: `path`, or `lasso` if it has a cycle.
     pub kind: String,
     /// In which sense it is the shortest: `path` if no shorter one leads there, or `none`.
@@ -21,6 +63,17 @@ pub struct Trace {
     pub cycle: Vec<TraceState>,
     /// What goes wrong at the end, if that is a fault.
     pub fault: Option<TraceFault>,
+}
+
+/// The states of a run in words, one after the other.
+pub struct States<'a> {
+    system: Interpreter,
+    source: &'a SourceText,
+    trace: &'a Trace,
+    reader: Option<PathReader<'a>>,
+    next: u64,
+    /// The record and the values of the state before, and the action that leaves it.
+    before: Option<(Vec<u64>, Vec<(String, String)>, u32)>,
 }
 
 /// A state and how it came about.
@@ -113,60 +166,157 @@ pub enum Trouble {
     },
 }
 
-/// What is known along a lasso beside the states of the model, by state.
-#[derive(Clone, Debug, Default)]
-pub struct LassoWords {
-    /// The state of the automaton.
-    pub automaton: Vec<String>,
-    /// The labels that are true, one bit each.
-    pub letters: Vec<u64>,
-    /// What the labels are called.
-    pub labels: Vec<String>,
-}
-
 impl Trace {
-    /// The words for a lasso; `stutter` is the action of a system that cannot move.
-    pub fn of_lasso(
-        system: &dyn TransitionSystem,
-        source: &SourceText,
-        lasso: &Lasso,
-        stutter: u32,
-        words: &LassoWords,
-    ) -> Trace {
-        // Once through, and back to where the cycle starts.
-        let mut path =
-            Path { start: lasso.start, records: lasso.records.clone(), actions: lasso.actions.clone() };
-        path.records.push(lasso.records[lasso.cycle_start].clone());
-        let mut stem = states(system, source, &path, Some(stutter));
-        for (number, state) in stem.iter_mut().enumerate() {
-            let at = if number < lasso.records.len() { number } else { lasso.cycle_start };
-            let holds = |label: &usize| words.letters[at] >> label & 1 == 1;
-            let atoms = (0..words.labels.len()).filter(holds).map(|label| words.labels[label].clone());
-            state.atoms = Some(atoms.collect());
-            state.automaton = Some(words.automaton[at].clone());
-        }
-        let cycle = stem.split_off(lasso.cycle_start + 1);
-        Trace { kind: "lasso".into(), minimal: "none".into(), stem, cycle, fault: None }
+    /// A lasso whose notes are states of an automaton with these names, which reads these labels; `stutter` is the action of a system that cannot move.
+    pub(crate) fn of_lasso(lasso: Lasso, stutter: u32, labels: Vec<Label>, automaton: Vec<String>) -> Trace {
+        let Lasso { path, cycle_start } = lasso;
+        let cycle = Some(Cycle { start: cycle_start, stutter, labels, automaton });
+        Trace { kind: "lasso", minimal: "none", fault: None, path: Some(path), cycle }
     }
 
-    /// The words for a path.
-    pub fn of(
+    /// A path, and what goes wrong at its end.
+    pub(crate) fn of(
         system: &dyn TransitionSystem,
         source: &SourceText,
-        path: Option<&Path>,
+        path: Option<Path>,
         trouble: Option<Trouble>,
         shortest: bool,
-    ) -> Trace {
-        let stem = path.map_or(Vec::new(), |path| states(system, source, path, None));
-        let last = path.and_then(|path| path.records.last());
-        let fault = trouble.map(|trouble| fault(system, source, last.map(Vec::as_slice), trouble));
-        let minimal = if shortest { "path" } else { "none" }.to_owned();
-        Trace { kind: "path".into(), minimal, stem, cycle: Vec::new(), fault }
+    ) -> Result<Trace, SearchError> {
+        let last = path.as_ref().map_or(Ok(None), Path::last_record)?;
+        let fault = trouble.map(|trouble| fault(system, source, last.as_deref(), trouble));
+        let minimal = if shortest { "path" } else { "none" };
+        Ok(Trace { kind: "path", minimal, fault, path, cycle: None })
     }
 
     /// How many steps it has, those of a cycle once.
-    pub fn length(&self) -> usize {
-        self.stem.len().saturating_sub(1) + self.cycle.len()
+    pub fn length(&self) -> u64 {
+        let states = self.path.as_ref().map_or(0, Path::len);
+        if self.cycle.is_some() { states } else { states.saturating_sub(1) }
+    }
+
+    /// How many steps of it are repeated for ever; 0 if it ends.
+    pub fn cycle_length(&self) -> u64 {
+        self.cycle.as_ref().map_or(0, |cycle| self.length() - cycle.start)
+    }
+
+    /// How many states are told before those that are repeated.
+    pub(crate) fn stem_states(&self) -> u64 {
+        match &self.cycle {
+            Some(cycle) => cycle.start + 1,
+            None => self.path.as_ref().map_or(0, Path::len),
+        }
+    }
+
+    /// Its states in words; where a cycle closes, its first state comes once more.
+    pub fn states<'a>(&'a self, model: &'a Model) -> Result<States<'a>, SearchError> {
+        let labels = self.cycle.as_ref().map_or_else(Vec::new, |cycle| cycle.labels.clone());
+        Ok(States {
+            system: model.interpreter(labels),
+            source: model.source(),
+            trace: self,
+            reader: self.path.as_ref().map(Path::reader).transpose()?,
+            next: 0,
+            before: None,
+        })
+    }
+
+    /// All of it in words, as JSON has it.
+    pub fn told<'a>(&'a self, model: &'a Model) -> Told<'a> {
+        Told { trace: self, model }
+    }
+}
+
+impl States<'_> {
+    /// Goes on with the state of that number.
+    pub fn skip_to(&mut self, state: u64) -> Result<(), SearchError> {
+        self.before = None;
+        self.next = state.saturating_sub(1);
+        if state > 0 {
+            self.next().transpose()?;
+        }
+        Ok(())
+    }
+
+    fn state(&mut self) -> Result<Option<TraceState>, SearchError> {
+        let cycle = self.trace.cycle.as_ref();
+        let Some(reader) = &mut self.reader else { return Ok(None) };
+        let len = self.trace.path.as_ref().map_or(0, Path::len);
+        let place = match cycle {
+            Some(cycle) if self.next == len => cycle.start,
+            _ => self.next,
+        };
+        if place >= len || self.next > len {
+            return Ok(None);
+        }
+        let state = reader.get(place)?;
+        let values = self.system.describe(Query::Record(state.record)).values;
+        let step = self.before.as_ref().map(|(from, _, action)| match cycle {
+            Some(cycle) if cycle.stutter == *action => TraceStep::stay(*action),
+            _ => step(&self.system, self.source, from, *action),
+        });
+        let known = self.before.as_ref().map(|(_, values, _)| values);
+        let changed = (0..values.len()).filter(|value| known.is_none_or(|it| it[*value] != values[*value]));
+        let changed = changed.map(|value| values[value].0.clone()).collect();
+        let atoms = cycle.map(|cycle| {
+            let mut labels = [Labels::default()];
+            self.system.label(Records::new(state.record, state.record.len()), &mut labels);
+            let holds = cycle.labels.iter().enumerate().filter(|(label, _)| labels[0].holds(*label));
+            holds.map(|(_, label)| label.name.clone()).collect()
+        });
+        let name = |cycle: &Cycle| cycle.automaton.get(state.note as usize).cloned();
+        let automaton = cycle.map(|cycle| name(cycle).unwrap_or_else(|| state.note.to_string()));
+        self.before = Some((state.record.to_vec(), values.clone(), state.action));
+        self.next += 1;
+        Ok(Some(TraceState { step, state: values, changed, atoms, automaton }))
+    }
+}
+
+impl PartialEq for Cycle {
+    fn eq(&self, other: &Cycle) -> bool {
+        let names =
+            |cycle: &'_ Cycle| cycle.labels.iter().map(|label| label.name.clone()).collect::<Vec<_>>();
+        (self.start, self.stutter, &self.automaton) == (other.start, other.stutter, &other.automaton)
+            && names(self) == names(other)
+    }
+}
+
+impl Iterator for States<'_> {
+    type Item = Result<TraceState, SearchError>;
+
+    fn next(&mut self) -> Option<Result<TraceState, SearchError>> {
+        self.state().transpose()
+    }
+}
+
+impl Serialize for Told<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Told { trace, model } = self;
+        let states = RefCell::new(trace.states(model).map_err(S::Error::custom)?);
+        let mut object = serializer.serialize_struct("Trace", 5)?;
+        object.serialize_field("kind", trace.kind)?;
+        object.serialize_field("minimal", trace.minimal)?;
+        object.serialize_field("stem", &NextStates { states: &states, count: trace.stem_states() })?;
+        object.serialize_field("cycle", &NextStates { states: &states, count: trace.cycle_length() })?;
+        object.serialize_field("fault", &trace.fault)?;
+        object.end()
+    }
+}
+
+/// The next states of a run as a list.
+struct NextStates<'a, 's> {
+    states: &'a RefCell<States<'s>>,
+    count: u64,
+}
+
+impl Serialize for NextStates<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        let mut states = self.states.borrow_mut();
+        for _ in 0..self.count {
+            let Some(state) = states.next() else { break };
+            list.serialize_element(&state.map_err(S::Error::custom)?)?;
+        }
+        list.end()
     }
 }
 
@@ -191,27 +341,6 @@ pub fn step(system: &dyn TransitionSystem, source: &SourceText, from: &[u64], ac
             .collect(),
         message: message(words),
     }
-}
-
-fn states(
-    system: &dyn TransitionSystem,
-    source: &SourceText,
-    path: &Path,
-    stutter: Option<u32>,
-) -> Vec<TraceState> {
-    let mut states: Vec<TraceState> = Vec::with_capacity(path.records.len());
-    for (number, record) in path.records.iter().enumerate() {
-        let values = system.describe(Query::Record(record)).values;
-        let before = states.last().map(|state| &state.state);
-        let changed = (0..values.len()).filter(|value| before.is_none_or(|it| it[*value] != values[*value]));
-        let changed = changed.map(|value| values[value].0.clone()).collect();
-        let step = number.checked_sub(1).map(|earlier| match path.actions[earlier] {
-            action if stutter == Some(action) => TraceStep::stay(action),
-            action => step(system, source, &path.records[earlier], action),
-        });
-        states.push(TraceState { step, state: values, changed, atoms: None, automaton: None });
-    }
-    states
 }
 
 impl TraceStep {

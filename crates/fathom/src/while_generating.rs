@@ -18,7 +18,6 @@ use fathom_search::early::{Early, Sign};
 use fathom_search::error::SearchError;
 use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{Ending, Observer, Progress};
-use fathom_search::trace::Path as RunPath;
 
 use crate::assemble::System;
 use crate::layer_engine::{self, LayerEngine};
@@ -47,7 +46,7 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
     let bytes = (task.budget.limit() / PART).min(SIGN_BYTES_MAX);
     // With several marks no state is accepting by itself. Without memory for signs there are none.
     let signs = (product.shape().mark_count == 1)
-        .then(|| Early::new(product, &terminal, &accepting, bytes, task.budget).ok())
+        .then(|| Early::new(product, &terminal, &accepting, bytes, task.room).ok())
         .flatten();
     // Taken before the generation begins, so that what that gets does not depend on when the hunt begins.
     let bytes = (task.budget.limit() / PART).min(HUNT_BYTES_MAX);
@@ -72,10 +71,12 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
     }
     if let Some((sign, lasso)) = signs.as_ref().and_then(|signs| signs.found()).cloned() {
         drop(signs);
-        return match with_stem(product, task, &generated, lasso)? {
-            Some(lasso) => Ok(semi_external::found_early(task, &generated, told(sign), lasso)),
-            None => semi_external::search(product, task),
+        let lasso = match with_stem(product, task, &generated, lasso) {
+            Ok(None) => return semi_external::search(product, task),
+            Ok(Some(lasso)) => Ok(lasso),
+            Err(error) => Err(error.untraced(task.watcher).ok_or(error)?),
         };
+        return Ok(semi_external::found_early(task, &generated, told(sign), lasso));
     }
     drop(signs);
     semi_external::decide(product, task, generated)
@@ -97,20 +98,11 @@ fn with_stem(
     lasso: Lasso,
 ) -> Result<Option<Lasso>, RunError> {
     let layer_engine::Searched { kept, outcome, .. } = generated;
-    let Some(layer) = kept.layer_of(&lasso.records[0], outcome.layers.len() as u64)? else { return Ok(None) };
-    let threads = task.resources.threads;
-    let stem = kept.path_to(product, task.budget, threads, outcome, layer, &lasso.records[0])?;
-    Ok(Some(joined(stem, lasso)))
-}
-
-/// A path, and a run from its last state.
-fn joined(stem: RunPath, lasso: Lasso) -> Lasso {
-    let RunPath { start, mut records, actions } = stem;
-    let before = actions.len();
-    records.pop();
-    records.extend(lasso.records);
-    let actions = actions.into_iter().chain(lasso.actions).collect();
-    Lasso { start, records, actions, cycle_start: before + lasso.cycle_start }
+    let first = lasso.path.reader()?.get(0)?.record.to_vec();
+    let Some(layer) = kept.layer_of(&first, outcome.layers.len() as u64)? else { return Ok(None) };
+    let (threads, observer) = (task.resources.threads, task.watcher.tracing());
+    let stem = kept.path_to(product, task.room, &observer, threads, outcome, (layer, &first))?;
+    Ok(Some(Lasso::after(&stem, &lasso)?))
 }
 
 /// Looks for an accepting run depth-first, in so much memory, until the generation is over, and rests most of the time.
@@ -130,6 +122,7 @@ fn hunt(
         home: None,
         observer: &share,
         budget: &budget,
+        room: &task.room.within(&budget),
         ..*task
     };
     // A hunt that fails has found nothing.
@@ -208,6 +201,8 @@ fn rest(elapsed: Duration, rested: Duration) -> Option<Duration> {
 mod tests {
     use std::path::Path;
 
+    use fathom_search::path::Room;
+
     use super::*;
     use crate::assemble::{Model, ModelOptions};
     use crate::execution::Execution;
@@ -234,6 +229,7 @@ mod tests {
             stop_at_fault: true,
             resources: &resources,
             budget: &budget,
+            room: &Room::in_memory(&budget),
             watcher: &watcher,
             observer: &watcher,
             generation: LayerEngine::Ram,
@@ -244,7 +240,7 @@ mod tests {
         hunt(&product, &task, 2 << 20, &over, &hunted);
         let found: Option<Searched> = hunted.into_inner();
         if let Some(lasso) = found.as_ref().and_then(|found| found.lasso.as_ref()) {
-            fathom_search::lasso::replay(&product, lasso, None).unwrap();
+            fathom_search::lasso::replay(&product, lasso, None, &watcher, &mut |_, _| {}).unwrap();
         }
         found
     }

@@ -13,6 +13,7 @@ use fathom_disk::budget::Budget;
 use fathom_search::depth_first;
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
 use fathom_search::layer_loop::Unobserved;
+use fathom_search::path::Room;
 
 fn model(name: &str) -> Model {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(format!("{name}.dve"));
@@ -68,7 +69,8 @@ fn bits_estimate_the_size_of_known_spaces() {
                 max_depth: None,
                 stack_bytes: 64 << 20,
             };
-            let outcome = depth_first::run(&system, &mut bits, &budget, &settings, &Unobserved);
+            let outcome =
+                depth_first::run(&system, &mut bits, &Room::in_memory(&budget), &settings, &Unobserved);
             let outcome = outcome.expect("there is memory");
             let truth = outcome.visits as f64 / states as f64;
             let estimate = outcome.visits as f64 / bits.estimate(outcome.transitions) as f64;

@@ -118,8 +118,9 @@ fn answer_to(property: &Expected, answers: &[Answer]) -> (bool, Option<usize>) {
     let matching: Vec<&Answer> = matching.collect();
     assert!(!matching.is_empty(), "{} was asked", property.name);
     let found = matching.iter().filter(|answer| answer.verdict != Verdict::Holds);
-    let lengths: Vec<usize> =
-        found.map(|answer| answer.trace.as_ref().expect("a violation has a trace").length()).collect();
+    let lengths: Vec<usize> = found
+        .map(|answer| answer.trace.as_ref().expect("a violation has a trace").length() as usize)
+        .collect();
     (!lengths.is_empty(), lengths.into_iter().min())
 }
 

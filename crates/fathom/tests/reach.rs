@@ -74,7 +74,7 @@ fn compare(folder: &Path, goal: &Path, instance: &str) -> Option<usize> {
     let checked =
         check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None), None)
             .unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
-    let found = checked.answers[0].trace.as_ref().map(|trace| trace.length());
+    let found = checked.answers[0].trace.as_ref().map(|trace| trace.length() as usize);
     let system = model.interpreter(plan.labels.clone());
     let judge = explore(&system, Limits::states(usize::MAX)).expect("the limits are wide");
     let expected = judge.first_label(0, true).map(|state| judge.states[state].layer);

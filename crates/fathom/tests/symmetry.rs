@@ -141,7 +141,8 @@ fn verdicts(
     let possible = plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &watcher));
     let checked = possible
         .fold(checked, |checked, it| checked.and(it.unwrap_or_else(|error| panic!("{error}")), Stop::Never));
-    let told = checked.answers.iter().map(|it| (it.verdict, it.trace.as_ref().map(|trace| trace.length())));
+    let told =
+        checked.answers.iter().map(|it| (it.verdict, it.trace.as_ref().map(|trace| trace.length() as usize)));
     told.collect()
 }
 

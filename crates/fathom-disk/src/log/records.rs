@@ -85,6 +85,11 @@ impl RecordLog {
         self.words
     }
 
+    /// Records of a full block: all are full unless a mark was set.
+    pub fn block_records(&self) -> usize {
+        self.tail.capacity()
+    }
+
     /// Where the next record will be.
     pub fn end(&self) -> Position {
         Position { block: self.blocks, slot: self.tail.len() as u64 }

@@ -17,7 +17,8 @@ use super::ram::{self, RamTable};
 use super::tier::{DiskUse, Finished, Journal, Opened, Options, Tier};
 use crate::error::SearchError;
 use crate::layer_loop::{self, ClosedLayer, Ending, LayerPolicy, Moment, Observer, Outcome, Settings};
-use crate::trace::{self, Path};
+use crate::path::{Path, Room};
+use crate::trace;
 
 /// What was kept of a search, for paths.
 #[derive(Debug)]
@@ -267,13 +268,13 @@ impl Kept {
     pub fn path_to(
         &self,
         system: &dyn TransitionSystem,
-        budget: &Budget,
-        layer: u64,
-        record: &[u64],
+        room: &Room,
+        observer: &dyn Observer,
+        state: (u64, &[u64]),
     ) -> Result<Option<Path>, SearchError> {
         match self {
-            Kept::Ram(table) => trace::path_to(system, &**table, budget, layer, record),
-            Kept::Tier(tier) => trace::path_to(system, &**tier, budget, layer, record),
+            Kept::Ram(table) => trace::path_to(system, &**table, room, observer, state),
+            Kept::Tier(tier) => trace::path_to(system, &**tier, room, observer, state),
         }
     }
 

@@ -18,10 +18,10 @@ use fathom_model::steps::Columns;
 use super::semi_owcty::{Outcome, Search, with_stem};
 use crate::bits::Bits;
 use crate::closed_set::{ClosedSet, Reached};
-use crate::cycle::Cycle;
 use crate::depth_first::{Purpose, Visited, Walk};
 use crate::error::SearchError;
 use crate::layer_loop::Ending;
+use crate::path::{Path, PathBuilder};
 use crate::path_stack::{PathStack, Spill};
 
 /// Bytes of a block of the file of accepting states, at most.
@@ -34,8 +34,13 @@ const PATH_BYTES_MAX: usize = 16 << 20;
 /// # Errors
 /// If memory or the volume do not suffice.
 pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
-    let Search { system, recurs, volume, budget, observer, .. } = *search;
-    let set = ClosedSet::new(reached, recurs, system.shape(), volume, budget)?;
+    Outcome::unless_stopped(searched(search, reached))
+}
+
+fn searched(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
+    let Search { system, recurs, volume, room, observer, .. } = *search;
+    let budget = room.budget();
+    let set = ClosedSet::new(reached, recurs, system.shape(), (volume, budget), observer)?;
     let mut visited = Numbered { set: &set, bits: Bits::new(budget, set.len(), false)?, numbers: Vec::new() };
     let words = system.shape().words();
     let spill = Spill {
@@ -46,7 +51,7 @@ pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, Search
     };
     let columns = Columns { actions: true, marks: true, ..Columns::NONE };
     let path = PathStack::spilling(budget, words, spill)?;
-    let mut walk = Walk::new(system, columns, path, budget, observer)?;
+    let mut walk = Walk::new(system, columns, path, room, observer)?;
     walk.states = Some(set.len());
     let (cycle, finished) = if search.weak {
         single(&mut visited, &mut walk, budget)?
@@ -63,15 +68,15 @@ pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, Search
     };
     drop((walk, visited));
     if let Some(cycle) = cycle {
-        outcome.left = cycle.records.len() as u64;
+        outcome.left = cycle.len();
         drop(set);
-        outcome.lasso = Some(with_stem(system, reached, budget, cycle)?);
+        outcome.take(with_stem(search, reached, &cycle))?;
     }
     Ok(outcome)
 }
 
 /// A cycle if there is one, and whether the search came to its end.
-type Found = (Option<Cycle>, bool);
+type Found = (Option<Path>, bool);
 
 /// One search, which closes cycles by itself.
 fn single(visited: &mut Numbered<'_>, walk: &mut Walk<'_>, budget: &Budget) -> Result<Found, SearchError> {
@@ -90,7 +95,8 @@ fn double(
     visited: &mut Numbered<'_>,
     walk: &mut Walk<'_>,
 ) -> Result<Found, SearchError> {
-    let Search { system, volume, budget, .. } = *search;
+    let Search { system, volume, room, .. } = *search;
+    let budget = room.budget();
     let words = system.shape().words();
     let block = (budget.free() / 64).clamp(256, BLOCK_BYTES_MAX);
     let mut leaving = Leaving(Queue::new(volume, "accepting", words, block, budget)?);
@@ -165,7 +171,7 @@ impl Visited for Numbered<'_> {
 struct Closing<'a> {
     /// The states of the path.
     path: Numbered<'a>,
-    closed: Option<Cycle>,
+    closed: Option<Path>,
 }
 
 impl Purpose for Closing<'_> {
@@ -210,7 +216,7 @@ impl Purpose for Leaving {
 /// Purpose of the second of two searches: a step to where it started.
 struct Returning<'a> {
     seed: &'a [u64],
-    closed: Option<Cycle>,
+    closed: Option<Path>,
 }
 
 impl Purpose for Returning<'_> {
@@ -223,13 +229,13 @@ impl Purpose for Returning<'_> {
 }
 
 /// The path from a state that is on it to its top, and a step back.
-fn cycle(walk: &mut Walk<'_>, step: usize, first: &[u64]) -> Result<Cycle, SearchError> {
+fn cycle(walk: &mut Walk<'_>, step: usize, first: &[u64]) -> Result<Path, SearchError> {
     let last = walk.steps.action(step);
-    let mut way = walk.way()?;
-    let from = way.iter().position(|(record, _)| record == first).expect("the step leads to the path");
-    let (records, mut actions): (Vec<_>, Vec<_>) = way.drain(from..).unzip();
-    // The action of a state leads to it.
-    actions.remove(0);
-    actions.push(last);
-    Ok(Cycle { records, actions })
+    let mut builder = PathBuilder::new(walk.room(), first.len())?;
+    walk.path.each_entered(&mut |record, action| {
+        if builder.is_empty() && record != first { Ok(()) } else { builder.arrive(record, action) }
+    })?;
+    debug_assert!(!builder.is_empty(), "the step leads to the path");
+    builder.leave(last)?;
+    builder.finish(0)
 }

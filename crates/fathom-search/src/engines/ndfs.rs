@@ -27,8 +27,8 @@ use crate::depth_first::{Found, Purpose, Visited, Walk};
 use crate::error::SearchError;
 use crate::lasso::Lasso;
 use crate::layer_loop::{Ending, Observer};
+use crate::path::Room;
 use crate::path_stack::{PathIndex, PathStack, Spill};
-use crate::trace::Path;
 
 /// Every record, exactly, in RAM.
 #[derive(Debug)]
@@ -112,11 +112,12 @@ pub fn run(
     system: &dyn TransitionSystem,
     visited: &mut dyn Visited,
     red: &mut dyn Visited,
-    budget: &Budget,
+    room: &Room,
     settings: &Settings<'_>,
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
     debug_assert_eq!(system.shape().mark_count, 1, "acceptance is of states");
+    let budget = room.budget();
     let walk = |name: &str| {
         let columns = Columns { labels: true, actions: true, marks: true, ..Columns::NONE };
         let words = system.shape().words();
@@ -124,7 +125,7 @@ pub fn run(
             Some((volume, bytes)) => PathStack::spilling(budget, words, Spill { volume, name, bytes })?,
             None => PathStack::growing(budget, words)?,
         };
-        Walk::new(system, columns, path, budget, observer)
+        Walk::new(system, columns, path, room, observer)
     };
     let mut first = walk("path")?;
     first.max_depth = settings.max_depth;
@@ -245,18 +246,18 @@ impl Blue<'_, '_> {
 
     /// The path, the way of the red search behind it, and a last step to the state at a place of the path; without a place, to the last state of the path.
     fn tell(&mut self, walk: &mut Walk<'_>, place: Option<usize>, last: u32) -> Result<(), SearchError> {
-        let Path { start, mut records, mut actions } = walk.run_to_top()?;
+        let (mut builder, start) = walk.way()?;
         let cycle_start = match place {
-            Some(place) => walk.path.entered_before(place),
-            None => records.len() - 1,
+            Some(place) => walk.path.entered_before(place) as u64,
+            None => builder.len() - 1,
         };
         // The red search starts from the last state, if there is one.
-        for (record, action) in self.red.way()?.into_iter().skip(1) {
-            records.push(record);
-            actions.push(action);
-        }
-        actions.push(last);
-        self.lasso = Some(Lasso { start, records, actions, cycle_start });
+        let mut seed = true;
+        self.red.path.each_entered(&mut |record, action| {
+            if std::mem::take(&mut seed) { Ok(()) } else { builder.arrive(record, action) }
+        })?;
+        builder.leave(last)?;
+        self.lasso = Some(Lasso { path: builder.finish(start)?, cycle_start });
         Ok(())
     }
 }

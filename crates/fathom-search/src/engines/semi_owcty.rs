@@ -8,7 +8,6 @@
 
 use std::time::Duration;
 
-use fathom_disk::budget::Budget;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
@@ -24,6 +23,7 @@ use crate::fix_point::{self, Stand, Witness};
 use crate::lasso::Lasso;
 use crate::layer_loop::Observer;
 use crate::pass_log::{PassLog, TakenUp};
+use crate::path::{Path, Room};
 use crate::ranks::RankLog;
 use crate::successor_graph::GraphUse;
 use crate::trace::path_through;
@@ -43,16 +43,16 @@ pub struct Search<'a> {
     pub volume: &'a Volume,
     /// Where the path of a depth-first search goes, if not there, too.
     pub stack: Option<&'a Volume>,
-    /// All memory that is taken.
-    pub budget: &'a Budget,
+    /// All memory that is taken, and where a run goes that is told.
+    pub room: &'a Room,
     /// Who watches.
     pub observer: &'a dyn Observer,
     /// How long to wait between commits of passes that are to last, at least.
     pub commit_every: Duration,
     /// Whether steps become a graph of numbers on the volume.
     pub graph: GraphUse,
-    /// Bytes that this may take.
-    pub room: u64,
+    /// Bytes that files of this may take.
+    pub disk_room: u64,
 }
 
 /// What a search found out.
@@ -62,6 +62,8 @@ pub struct Outcome {
     pub lasso: Option<Lasso>,
     /// Whether the observer ended it before that was known.
     pub stopped: bool,
+    /// Whether there is such a run, but the observer ended it before it was written down.
+    pub untraced: bool,
     /// Rounds of the fix-point.
     pub rounds: u64,
     /// States that it has left.
@@ -87,7 +89,7 @@ pub struct Outcome {
 /// # Errors
 /// If memory or the volume do not suffice. A budget that is used up is an error here: what was generated is known, what follows from it is not.
 pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
-    proven(search, reached, None)
+    Outcome::unless_stopped(proven(search, reached, None))
 }
 
 /// The same, and if there is no accepting run, ranks that prove it are committed in a directory, whose volume is that of the search. Its files are marked with the tag. A search
@@ -98,7 +100,26 @@ pub fn run_certified(
     directory: &mut RunDirectory,
     tag: Tag,
 ) -> Result<Outcome, SearchError> {
-    proven(search, reached, Some((directory, tag)))
+    Outcome::unless_stopped(proven(search, reached, Some((directory, tag))))
+}
+
+impl Outcome {
+    /// A search that was stopped before there was anything to tell is one that was stopped.
+    pub(super) fn unless_stopped(outcome: Result<Outcome, SearchError>) -> Result<Outcome, SearchError> {
+        match outcome {
+            Err(SearchError::Stopped) => Ok(Outcome { stopped: true, ..Outcome::default() }),
+            other => other,
+        }
+    }
+
+    /// A run that there is, or that the observer did not wait for.
+    pub(super) fn take(&mut self, lasso: Result<Lasso, SearchError>) -> Result<(), SearchError> {
+        match lasso {
+            Err(SearchError::Stopped) => self.untraced = true,
+            other => self.lasso = Some(other?),
+        }
+        Ok(())
+    }
 }
 
 /// Where ranks go.
@@ -109,12 +130,15 @@ fn proven(
     reached: &dyn Reached,
     mut certificate: Option<Certificate<'_>>,
 ) -> Result<Outcome, SearchError> {
-    let Search { system, weak, volume, budget, .. } = *search;
+    let Search { system, weak, volume, room, observer, .. } = *search;
+    let budget = room.budget();
     // Ranks of an automaton that is not weak are of all states.
     let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { search.recurs };
     let set = match &mut certificate {
-        Some((directory, _)) => ClosedSet::committed(reached, recurs, system.shape(), directory, budget)?,
-        None => ClosedSet::new(reached, recurs, system.shape(), volume, budget)?,
+        Some((directory, _)) => {
+            ClosedSet::committed(reached, recurs, system.shape(), directory, budget, observer)?
+        }
+        None => ClosedSet::new(reached, recurs, system.shape(), (volume, budget), observer)?,
     };
     let (passes, log, taken_up) = match &mut certificate {
         Some(certificate) => ranked_passes(search, reached, &set, recurs, certificate)?,
@@ -133,6 +157,7 @@ fn proven(
     };
     let Some(left) = passes.left else { return Ok(outcome) };
     outcome.left = left.count();
+    let mut visits = (0, 0);
     match (&mut certificate, log) {
         (Some((directory, _)), Some(log)) if outcome.left == 0 => {
             drop((left, set));
@@ -141,8 +166,11 @@ fn proven(
         _ if outcome.left == 0 => {}
         (certificate, log) => {
             drop(log);
-            outcome.lasso = Some(lasso(search, reached, set, left, &mut outcome)?);
-            if let Some((directory, _)) = certificate {
+            outcome.take(lasso(search, reached, set, left, &mut visits))?;
+            (outcome.visits, outcome.edges) = (outcome.visits + visits.0, outcome.edges + visits.1);
+            if let Some((directory, _)) = certificate
+                && !outcome.untraced
+            {
                 // There is nothing to prove, and nothing to go on with.
                 directory.commit(&[], &[])?;
             }
@@ -152,8 +180,9 @@ fn proven(
 }
 
 fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> fix_point::Task<'a> {
-    let Search { system, weak, threads, graph, room, volume, budget, observer, .. } = *search;
-    fix_point::Task { system, set, weak, threads, graph, room, volume, budget, observer }
+    let Search { system, weak, threads, graph, disk_room, volume, observer, .. } = *search;
+    let budget = search.room.budget();
+    fix_point::Task { system, set, weak, threads, graph, room: disk_room, volume, budget, observer }
 }
 
 /// Passes that tell ranks, from where earlier ones stood; the ranks, and where that was.
@@ -164,7 +193,8 @@ fn ranked_passes(
     recurs: Recurs<'_>,
     (directory, tag): &mut Certificate<'_>,
 ) -> Result<(fix_point::Outcome, Option<RankLog>, Option<Stand>), SearchError> {
-    let Search { system, weak, budget, commit_every, .. } = *search;
+    let Search { system, weak, room, commit_every, .. } = *search;
+    let budget = room.budget();
     let taken_up = TakenUp::of(directory, set.len(), budget)?;
     let mut log = RankLog::new(directory, *tag, system.shape(), weak, budget)?;
     let mut begun = None;
@@ -172,7 +202,7 @@ fn ranked_passes(
         log = log.taken_up(classes, ranks);
         begun = Some(there);
     } else if weak {
-        rank_others(reached, recurs, &log)?;
+        rank_others(search, reached, recurs, &log)?;
     }
     let stood = begun.as_ref().map(|begun| begun.stand);
     let mut keeper = PassLog::new(directory, &log, commit_every, budget);
@@ -186,27 +216,35 @@ fn lasso(
     reached: &dyn Reached,
     set: ClosedSet<'_>,
     mut left: Bits,
-    outcome: &mut Outcome,
+    visits: &mut (u64, u64),
 ) -> Result<Lasso, SearchError> {
-    let Search { system, weak, volume, budget, .. } = *search;
+    let Search { system, weak, volume, room, observer, .. } = *search;
+    let budget = room.budget();
     let mut expander = Expander::new(system, &set, weak, 1, budget)?;
     // On a cycle of marked steps every mark is met.
     let mark_count = if weak { 0 } else { system.shape().mark_count };
     let marks = if mark_count >= 64 { u64::MAX } else { (1 << mark_count) - 1 };
-    let cycle = cycle::find(&mut expander, &mut left, marks, volume, budget)?;
-    outcome.visits += expander.visits;
-    outcome.edges += expander.edges;
+    let cycle = cycle::find(&mut expander, &mut left, marks, volume, room, observer)?;
+    *visits = (expander.visits, expander.edges);
     drop((expander, left));
     drop(set);
-    with_stem(system, reached, budget, cycle)
+    with_stem(search, reached, &cycle)
 }
 
 /// States that do not recur are of the first class. Nothing is asked of their ranks.
-fn rank_others(reached: &dyn Reached, recurs: Recurs<'_>, log: &RankLog) -> Result<(), SearchError> {
+fn rank_others(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    recurs: Recurs<'_>,
+    log: &RankLog,
+) -> Result<(), SearchError> {
     log.class(None)?;
     for layer in 0..reached.layer_count() {
         let mut outcome = Ok(());
         reached.visit_layer(layer, &mut |records| {
+            if outcome.is_ok() && search.observer.stop() {
+                outcome = Err(SearchError::Stopped);
+            }
             for record in records.iter().filter(|record| !recurs(record)) {
                 if outcome.is_ok() {
                     outcome = log.take(Records::new(record, record.len()));
@@ -220,14 +258,17 @@ fn rank_others(reached: &dyn Reached, recurs: Recurs<'_>, log: &RankLog) -> Resu
 
 /// A cycle with a shortest way to its first state.
 pub(super) fn with_stem(
-    system: &dyn TransitionSystem,
+    search: &Search<'_>,
     reached: &dyn Reached,
-    budget: &Budget,
-    cycle: cycle::Cycle,
+    cycle: &Path,
 ) -> Result<Lasso, SearchError> {
-    let first = &cycle.records[0];
+    let Search { system, room, observer, .. } = *search;
+    let first = cycle.reader()?.get(0)?.record.to_vec();
     let mut found = None;
     for layer in 0..reached.layer_count() {
+        if observer.stop() {
+            return Err(SearchError::Stopped);
+        }
         let mut there = false;
         reached.visit_layer(layer, &mut |records| there |= records.iter().any(|record| record == first))?;
         if there {
@@ -238,11 +279,6 @@ pub(super) fn with_stem(
     let layer = found.expect("what was generated is in a layer");
     let visit =
         |layer: u64, visit: &mut dyn FnMut(Records<'_>)| reached.visit_layer(layer, visit).map(|()| true);
-    let stem = path_through(system, &visit, budget, layer, first)?.expect("all layers are kept");
-    let cycle_start = stem.actions.len();
-    let mut records = stem.records;
-    records.pop();
-    records.extend(cycle.records);
-    let actions = stem.actions.into_iter().chain(cycle.actions).collect();
-    Ok(Lasso { start: stem.start, records, actions, cycle_start })
+    let stem = path_through(system, &visit, room, observer, (layer, &first))?.expect("all layers are kept");
+    Lasso::after(&stem, &Lasso { path: cycle.clone(), cycle_start: 0 })
 }

@@ -222,7 +222,7 @@ impl<'a> Account<'a> {
         Outcome {
             ending,
             refusal,
-            layers: self.layers,
+            layers: Arc::new(self.layers),
             expanded: tally.expanded,
             transitions: tally.transitions,
             deadlocks: tally.deadlocks,

@@ -21,6 +21,8 @@ pub(super) struct Crew<'a, P: LayerPolicy> {
     task: Task<'a>,
     policy: RwLock<&'a mut P>,
     seats: Vec<Mutex<Seat<P::Worker>>>,
+    /// How many threads there are, this one among them: the system may give fewer than there are seats for. A seat without a thread has nothing to do; all work of a layer goes to who asks for it.
+    present: AtomicUsize,
     order: Mutex<Order>,
     begin: Meeting,
     end: Meeting,
@@ -54,6 +56,7 @@ impl<'a, P: LayerPolicy> Crew<'a, P> {
             task,
             policy: RwLock::new(policy),
             seats,
+            present: AtomicUsize::new(1),
             order: Mutex::new(Order::Close),
             begin: Meeting::new(threads),
             end: Meeting::new(threads),
@@ -66,14 +69,17 @@ impl<'a, P: LayerPolicy> Crew<'a, P> {
         &self,
         lead: impl FnOnce() -> Result<T, SearchError>,
     ) -> Result<T, SearchError> {
-        let asked = self.seats.len();
         std::thread::scope(|scope| {
             let _dismissal = Dismissal(self);
-            for number in 1..asked {
-                std::thread::Builder::new()
-                    .spawn_scoped(scope, move || self.follow(number))
-                    .map_err(|error| SearchError::Threads { asked, error })?;
-            }
+            let hire = |number: &usize| {
+                let number = *number;
+                std::thread::Builder::new().spawn_scoped(scope, move || self.follow(number)).is_ok()
+            };
+            let present = 1 + (1..self.seats.len()).take_while(hire).count();
+            self.present.store(present, Ordering::Relaxed);
+            // No meeting is over before this thread has come, and it has not yet.
+            self.begin.size.store(present, Ordering::Release);
+            self.end.size.store(present, Ordering::Release);
             lead()
         })
     }
@@ -117,7 +123,7 @@ impl<'a, P: LayerPolicy> Crew<'a, P> {
     }
 
     fn carry_out(&self, order: &Order, together: bool) -> Result<(), SearchError> {
-        if together && self.seats.len() > 1 {
+        if together && self.present.load(Ordering::Relaxed) > 1 {
             *lock(&self.order) = order.clone();
             let all_there = self.begin.meet() && {
                 self.share(order, 0);
@@ -187,7 +193,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Where a number of threads wait for one another, again and again.
 #[derive(Debug)]
 struct Meeting {
-    size: usize,
+    size: AtomicUsize,
     arrived: AtomicUsize,
     /// How many meetings there were.
     held: AtomicU64,
@@ -211,7 +217,7 @@ const CROWDED_AFTER: Duration = Duration::from_micros(50);
 impl Meeting {
     fn new(size: usize) -> Meeting {
         Meeting {
-            size,
+            size: AtomicUsize::new(size),
             arrived: AtomicUsize::new(0),
             held: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -224,7 +230,7 @@ impl Meeting {
     /// Waits until as many threads as there are have come; false if there are no more meetings.
     fn meet(&self) -> bool {
         let held = self.held.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.size {
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.size.load(Ordering::Acquire) {
             self.arrived.store(0, Ordering::Relaxed);
             self.wake(|| self.held.store(held + 1, Ordering::Release));
         } else {

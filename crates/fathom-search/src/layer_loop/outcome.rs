@@ -1,5 +1,6 @@
 //! What has a search found out?
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fathom_disk::budget::BudgetError;
@@ -17,7 +18,7 @@ pub struct Outcome {
     /// Who asked the budget for what, if that is why.
     pub refusal: Option<BudgetError>,
     /// The size of each layer. Those expanded, and the one behind them if it is known.
-    pub layers: LayerSizes,
+    pub layers: Arc<LayerSizes>,
     /// States that were expanded.
     pub expanded: u64,
     /// Steps from them; faulting ones are not counted.

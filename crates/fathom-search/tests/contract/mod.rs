@@ -7,6 +7,7 @@ use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::layer_loop::{Ending, LayerPolicy, Outcome, Settings, Tuning, Unobserved, run};
+use fathom_search::path::{Path, Room};
 use fathom_search::trace::path_to;
 use fathom_search::watch::{Condition, Finding};
 use oracle::bfs::{Explored, StateNumber};
@@ -61,12 +62,11 @@ pub(crate) fn check_against_judge<P: LayerPolicy>(
         let expected = expected_finding(*condition, judge);
         assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
         if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
-            let path = path_to(system, &policy, &budget, layer, &record).expect("the budget suffices");
-            let path = path.expect("layers are kept");
+            let path = path_to(system, &policy, &Room::in_memory(&budget), &Unobserved, (layer, &record));
+            let path = path.expect("the budget suffices").expect("layers are kept");
             let expected = judge.path_to(state.expect("a finding with a record is at a state"));
-            assert_eq!(path.records, judge.records_along(&expected));
-            let actions: Vec<u32> = std::iter::once(path.start).chain(path.actions).collect();
-            assert_eq!(actions, judge.actions_along(&expected));
+            assert_eq!(path.records().expect("memory does not fail"), judge.records_along(&expected));
+            assert_eq!(actions_of(&path), judge.actions_along(&expected));
         }
     }
 
@@ -177,4 +177,12 @@ pub(crate) fn expected_finding(
         fault: it.faults.first().copied(),
     };
     Some((finding, Some(state)))
+}
+
+/// The start, and the action of every step.
+pub(crate) fn actions_of(path: &Path) -> Vec<u32> {
+    let mut actions = path.actions().expect("memory does not fail");
+    actions.pop();
+    actions.insert(0, path.start());
+    actions
 }

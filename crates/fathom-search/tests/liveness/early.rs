@@ -5,6 +5,7 @@ use fathom_ltl::strength::{Strength, profile, saturated};
 use fathom_model::system::TransitionSystem;
 use fathom_search::early::{Early, Sign};
 use fathom_search::lasso::Lasso;
+use fathom_search::path::Room;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::random::Random;
 
@@ -16,15 +17,18 @@ use crate::suite::{automata, drawn, rounds};
 fn is_accepting(explored: &Explored, lasso: &Lasso) -> bool {
     let place = |record: &[u64]| explored.states.iter().position(|state| state.record == record);
     let mut met = false;
-    for (at, record) in lasso.records.iter().enumerate() {
-        let next = lasso.records.get(at + 1).unwrap_or(&lasso.records[lasso.cycle_start]);
+    let (records, actions) = (lasso.path.records(), lasso.path.actions());
+    let (records, actions) = (records.expect("memory does not fail"), actions.expect("memory does not fail"));
+    let cycle_start = lasso.cycle_start as usize;
+    for (at, record) in records.iter().enumerate() {
+        let next = records.get(at + 1).unwrap_or(&records[cycle_start]);
         let (Some(source), Some(target)) = (place(record), place(next)) else { return false };
-        let action = lasso.actions[at];
+        let action = actions[at];
         let step = explored.states[source].steps.iter().find(|it| it.target == target && it.action == action);
         let Some(step) = step else { return false };
-        met |= at >= lasso.cycle_start && step.marks.0 & 1 == 1;
+        met |= at >= cycle_start && step.marks.0 & 1 == 1;
     }
-    met && lasso.cycle_start < lasso.records.len()
+    met && cycle_start < records.len()
 }
 
 #[test]
@@ -44,7 +48,8 @@ fn signs_tell_of_accepting_runs_and_of_nothing_else() {
         let budget = Budget::new(8 << 20);
         let (is_terminal, accepts) =
             (|record: &[u64]| product.is_terminal(record), |record: &[u64]| product.is_accepting(record));
-        let early = Early::new(&product, &is_terminal, &accepts, 64 << 10, &budget).expect("it fits");
+        let room = Room::in_memory(&budget);
+        let early = Early::new(&product, &is_terminal, &accepts, 64 << 10, &room).expect("it fits");
         generated(&early, &budget, 1 + seed as usize % 2);
         let Some((sign, lasso)) = early.found() else {
             untold += u64::from(expected);

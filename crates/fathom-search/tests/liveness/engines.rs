@@ -21,6 +21,7 @@ use fathom_search::engines::{ddfs, semi_owcty};
 use fathom_search::error::SearchError;
 use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{self, Ending, Tuning, Unobserved};
+use fathom_search::path::Room;
 use fathom_search::successor_graph::GraphUse;
 use oracle::bfs::{Limits, explore};
 
@@ -83,7 +84,8 @@ fn nested_once(system: &dyn TransitionSystem, weak: bool) -> Option<Lasso> {
     let set = || ExactSet::new(system.shape().width_bits, &budget).expect("the budget is unlimited");
     let settings = Settings { stop_at_fault: false, max_depth: None, weak, stack: None };
     let (mut visited, mut red) = (set(), set());
-    let outcome = ndfs::run(system, &mut visited, &mut red, &budget, &settings, &Unobserved);
+    let outcome =
+        ndfs::run(system, &mut visited, &mut red, &Room::in_memory(&budget), &settings, &Unobserved);
     let outcome = outcome.expect("the budget is unlimited");
     assert_eq!(outcome.ending, ending(&outcome));
     assert!(!weak || red.is_empty(), "no second search");
@@ -100,7 +102,8 @@ fn nested_with_path_on_disk(system: &dyn TransitionSystem, weak: bool) -> Option
     let (budget, volume) = (Budget::unlimited(), Volume::in_memory(64));
     let set = || ExactSet::new(system.shape().width_bits, &budget).expect("the budget is unlimited");
     let settings = Settings { stop_at_fault: false, max_depth: None, weak, stack: Some((&volume, 256)) };
-    let outcome = ndfs::run(system, &mut set(), &mut set(), &budget, &settings, &Unobserved);
+    let outcome =
+        ndfs::run(system, &mut set(), &mut set(), &Room::in_memory(&budget), &settings, &Unobserved);
     let outcome = outcome.expect("the budget is unlimited");
     assert_eq!(outcome.ending, ending(&outcome));
     outcome.lasso
@@ -129,7 +132,7 @@ fn nested_on_disk_within(
     let stack = Some((&volume, bytes * shape.words() / 16));
     let settings = Settings { stop_at_fault: false, max_depth: None, weak: false, stack };
     let (mut visited, mut red) = (set("visited")?, set("red")?);
-    match ndfs::run(system, &mut visited, &mut red, budget, &settings, &Unobserved) {
+    match ndfs::run(system, &mut visited, &mut red, &Room::in_memory(budget), &settings, &Unobserved) {
         Err(SearchError::Budget(refusal)) => Err(refusal),
         other => {
             let outcome = other.expect("memory does not fail");
@@ -153,7 +156,8 @@ fn bitstate(system: &dyn TransitionSystem, _: Recurs<'_>) -> Option<Lasso> {
         let set = || Bitstate::new(&budget, 1 << 16).expect("the budget is unlimited");
         let settings = Settings::default();
         let (mut visited, mut red) = (set(), set());
-        let outcome = ndfs::run(system, &mut visited, &mut red, &budget, &settings, &Unobserved);
+        let outcome =
+            ndfs::run(system, &mut visited, &mut red, &Room::in_memory(&budget), &settings, &Unobserved);
         outcome.expect("the budget is unlimited").lasso
     })
 }
@@ -267,7 +271,8 @@ fn on_disk_within(
     assert_eq!(generated.ending, Ending::Complete);
     let finished = tier.into_finished().expect("it has come to its end");
     let scratch = Volume::in_memory(512);
-    let search = Search { threads, recurs, ..search(system, &scratch, budget) };
+    let room = Room::in_memory(budget);
+    let search = Search { threads, recurs, ..search(system, &scratch, &room) };
     match engine(&search, &finished) {
         Err(SearchError::Budget(refusal)) => Err(refusal),
         other => Ok(other.expect("memory does not fail").lasso),
@@ -290,11 +295,7 @@ pub(crate) fn least(system: &dyn TransitionSystem, threads: usize, doubly: bool)
     high
 }
 
-pub(crate) fn search<'a>(
-    system: &'a dyn TransitionSystem,
-    volume: &'a Volume,
-    budget: &'a Budget,
-) -> Search<'a> {
+pub(crate) fn search<'a>(system: &'a dyn TransitionSystem, volume: &'a Volume, room: &'a Room) -> Search<'a> {
     Search {
         system,
         weak: false,
@@ -302,11 +303,11 @@ pub(crate) fn search<'a>(
         threads: 1,
         volume,
         stack: None,
-        budget,
+        room,
         observer: &Unobserved,
         commit_every: Duration::from_secs(3600),
         graph: GraphUse::WhenItPays,
-        room: u64::MAX,
+        disk_room: u64::MAX,
     }
 }
 
@@ -341,7 +342,8 @@ fn passes(
     let (table, layers) = generated(system, &budget, threads);
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
-    let search = Search { weak, threads, recurs, graph, ..search(system, &volume, &budget) };
+    let room = Room::in_memory(&budget);
+    let search = Search { weak, threads, recurs, graph, ..search(system, &volume, &room) };
     let outcome = semi_owcty::run(&search, &reached).expect("the budget suffices");
     // There is room; without marks, and if the automaton is weak, there is no pass over all steps.
     let by_numbers = graph == GraphUse::Always && !weak && system.shape().mark_count > 0;
@@ -361,7 +363,8 @@ fn double_once(system: &dyn TransitionSystem, recurs: Recurs<'_>, bytes: usize, 
     let (table, layers) = generated(system, &budget, 1);
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
-    let search = Search { weak, recurs, ..search(system, &volume, &budget) };
+    let room = Room::in_memory(&budget);
+    let search = Search { weak, recurs, ..search(system, &volume, &room) };
     ddfs::run(&search, &reached).expect("the budget suffices").lasso
 }
 
@@ -394,5 +397,14 @@ fn with_one_mark(
 ) -> Option<Lasso> {
     let counted = Degeneralised::new(system);
     search(&counted, &|record| recurs(&counted.part(record)))
-        .map(|lasso| lasso.project(|record| counted.part(record)))
+        .map(|lasso| projected(&lasso, system, |record| counted.part(record)))
+}
+
+/// The same run in a system whose records are parts of its own.
+pub(crate) fn projected(
+    lasso: &Lasso,
+    system: &dyn TransitionSystem,
+    part: impl Fn(&[u64]) -> Vec<u64>,
+) -> Lasso {
+    lasso.project(system.shape().words(), |record| (part(record), 0)).expect("memory does not fail")
 }

@@ -7,12 +7,13 @@ use fathom_model::steps::{Labels, Marks, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_search::closed_set::ALL_RECUR;
 use fathom_search::lasso::Lasso;
+use fathom_search::path::Path;
 use oracle::bfs::{Limits, explore};
 use oracle::forms::random_graph;
 use oracle::graph::Graph;
 use oracle::random::Random;
 
-use crate::engines::{ENGINES, product};
+use crate::engines::{ENGINES, product, projected};
 use crate::formulas::{formula, judged};
 use crate::suite::{automata, violates};
 
@@ -130,7 +131,7 @@ fn found(graph: &Graph, automaton: &Automaton, defect: Option<Defect>) -> Option
         Some(defect) => (ENGINES[0].1)(&Defective { system: &product, defect }, ALL_RECUR),
         None => (ENGINES[0].1)(&product, ALL_RECUR),
     };
-    lasso.map(|lasso| (lasso.project(|record| product.parts(record).0), stutter))
+    lasso.map(|lasso| (projected(&lasso, graph, |record| product.parts(record).0), stutter))
 }
 
 #[test]
@@ -193,20 +194,22 @@ fn a_wrong_automaton_is_noticed() {
 fn a_wrong_lasso_is_noticed() {
     for change in 0..5 {
         let seen = noticed(|graph, automaton, random| {
-            let (mut lasso, stutter) = found(graph, automaton, None)?;
-            let states = lasso.records.len();
-            let place = random.below(states);
+            let (lasso, stutter) = found(graph, automaton, None)?;
+            let Lasso { path, mut cycle_start } = lasso;
+            let (mut start, states) = (path.start(), path.len());
+            let (mut records, mut actions) = (path.records().ok()?, path.actions().ok()?);
+            let place = random.below(states as usize);
             match change {
-                0 => lasso.start += 1,
-                1 => lasso.actions[place] = lasso.actions[place].wrapping_add(1),
+                0 => start += 1,
+                1 => actions[place] = actions[place].wrapping_add(1),
                 2 => {
-                    lasso.records.remove(place);
-                    lasso.actions.remove(place);
+                    records.remove(place);
+                    actions.remove(place);
                 }
-                3 => lasso.cycle_start = (lasso.cycle_start + 1) % states,
-                _ => lasso.records[place][0] ^= 1,
+                3 => cycle_start = (cycle_start + 1) % states,
+                _ => records[place][0] ^= 1,
             }
-            Some(Some((lasso, stutter)))
+            Some(Some((Lasso { path: Path::of(start, &records, &actions)?, cycle_start }, stutter)))
         });
         eprintln!("change {change}: {seen:?}");
         assert!(seen.lassos > 0, "change {change}");

@@ -11,6 +11,7 @@ use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_ltl::product::Product;
 use fathom_search::engines::semi_owcty::{self, Outcome, Search};
 use fathom_search::error::SearchError;
+use fathom_search::path::Room;
 use fathom_search::successor_graph::GraphUse;
 use oracle::graph::Graph;
 use oracle::random::Random;
@@ -38,8 +39,9 @@ fn attempt(question: Question<'_>, storage: &FaultyStorage, times: u64) -> Resul
     let recurs = |record: &[u64]| product.recurs(record);
     let commit_every = Duration::ZERO;
     let graph = if question.graph { GraphUse::Always } else { GraphUse::Never };
+    let room = Room::in_memory(&budget);
     let search =
-        Search { weak, recurs: &recurs, threads, commit_every, graph, ..search(product, &volume, &budget) };
+        Search { weak, recurs: &recurs, threads, commit_every, graph, ..search(product, &volume, &room) };
     semi_owcty::run_certified(&search, &reached, &mut directory, TAG)
 }
 

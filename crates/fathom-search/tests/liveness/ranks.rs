@@ -15,6 +15,7 @@ use fathom_search::audit::AuditError;
 use fathom_search::closed_set::Recurs;
 use fathom_search::engines::semi_owcty::{self, Search};
 use fathom_search::layer_loop::Unobserved;
+use fathom_search::path::Room;
 use fathom_search::rank_audit::{Place, PlaceOf, RankAudit, RankAudited};
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::graph::Graph;
@@ -38,7 +39,8 @@ pub(crate) fn certified(
     let reached = finished(system, &budget, threads);
     let volume = Volume::in_memory(512);
     let mut directory = RunDirectory::open(&volume, TAG).expect("memory does not fail");
-    let search = Search { weak, recurs, threads, ..search(system, &volume, &budget) };
+    let room = Room::in_memory(&budget);
+    let search = Search { weak, recurs, threads, ..search(system, &volume, &room) };
     let outcome =
         semi_owcty::run_certified(&search, &reached, &mut directory, TAG).expect("memory does not fail");
     assert_eq!(outcome.classes.is_some(), outcome.lasso.is_none());

@@ -10,7 +10,8 @@ use fathom_ltl::word::Lasso as Word;
 use fathom_model::checked::Checked;
 use fathom_model::system::TransitionSystem;
 use fathom_search::closed_set::ALL_RECUR;
-use fathom_search::lasso::{self, Lasso};
+use fathom_search::lasso::{self, Lasso, LassoRefusal, Seen};
+use fathom_search::layer_loop::Unobserved;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::{Form, formed_graph, random_graph};
 use oracle::graph::Graph;
@@ -18,7 +19,7 @@ use oracle::liveness::for_each_lasso;
 use oracle::random::Random;
 use oracle::tarjan::{accepting_component, components};
 
-use crate::engines::{ENGINES, LEAST, WEAK_ENGINES, least, product};
+use crate::engines::{ENGINES, LEAST, WEAK_ENGINES, least, product, projected};
 use crate::formulas::{formula, judged};
 use crate::ranks::{audited, certified};
 
@@ -52,11 +53,22 @@ pub(crate) fn automata(formula: &Formula, graph: &Graph) -> [Automaton; 2] {
 
 /// Is this lasso of a product a run of the system of which the formula does not hold?
 pub(crate) fn violates(graph: &Graph, formula: &Formula, lasso: &Lasso, stutter: u32) -> Result<(), String> {
-    let seen = lasso::replay(graph, lasso, Some(stutter)).map_err(|refusal| refusal.to_string())?;
-    let letters: Vec<u64> = seen.labels.iter().map(|labels| labels.0).collect();
-    let (stem, cycle) = letters.split_at(lasso.cycle_start);
+    let seen = replayed(graph, lasso, Some(stutter)).map_err(|refusal| refusal.to_string())?;
+    let letters: Vec<u64> = seen.iter().map(|seen| seen.labels.0).collect();
+    let (stem, cycle) = letters.split_at(lasso.cycle_start as usize);
     let word = Word::new(stem, cycle).ok_or("the cycle is empty")?;
     if evaluate::holds(formula, &word) { Err("the formula holds of it".into()) } else { Ok(()) }
+}
+
+/// What a system says of the states of a lasso that is a run of it.
+fn replayed(
+    system: &dyn TransitionSystem,
+    lasso: &Lasso,
+    stutter: Option<u32>,
+) -> Result<Vec<Seen>, LassoRefusal> {
+    let mut all = Vec::new();
+    lasso::replay(system, lasso, stutter, &Unobserved, &mut |_, seen| all.push(seen))?;
+    Ok(all)
 }
 
 #[test]
@@ -81,10 +93,10 @@ fn engines_agree_with_the_judge() {
                 let names = &graph.shape.labels;
                 assert_eq!(found.is_some(), expected, "seed {seed}, {name}: {}", formula.display(names));
                 if let Some(lasso) = found {
-                    let run = lasso.project(|record| product.0.parts(record).0);
+                    let run = projected(&lasso, &graph, |record| product.0.parts(record).0);
                     let judgement = violates(&graph, &formula, &run, product.0.stutter());
                     assert_eq!(judgement, Ok(()), "seed {seed}, {name}: {}", formula.display(names));
-                    let accepting = lasso::replay(&product, &lasso, None);
+                    let accepting = replayed(&product, &lasso, None);
                     assert!(accepting.is_ok(), "seed {seed}, {name}: {accepting:?}");
                 }
             }
@@ -129,7 +141,7 @@ fn where_the_automaton_is_weak_one_pass_decides() {
             let found = engine(&product, &|record| product.recurs(record));
             assert_eq!(found.is_some(), expected, "seed {seed}, {name}");
             if let Some(lasso) = found {
-                let run = lasso.project(|record| product.parts(record).0);
+                let run = projected(&lasso, &graph, |record| product.parts(record).0);
                 let judgement = violates(&graph, &formula, &run, product.stutter());
                 assert_eq!(judgement, Ok(()), "seed {seed}, {name}");
             }
@@ -198,7 +210,7 @@ fn tiny_graphs_have_no_lasso_that_was_missed() {
         let product = product(&graph, &buchi, &[]);
         let found = (ENGINES[0].1)(&product, ALL_RECUR);
         if let Some(lasso) = &found {
-            let run = lasso.project(|record| product.parts(record).0);
+            let run = projected(&lasso, &graph, |record| product.parts(record).0);
             assert_eq!(violates(&graph, &formula, &run, product.stutter()), Ok(()), "seed {seed}");
             violating += 1;
             continue;
@@ -247,14 +259,14 @@ fn weak_fairness_is_the_implication_over_explicit_variables() {
                 let found = engine(&product, &|record| product.recurs(record));
                 assert_eq!(found.is_some(), expected, "seed {seed}, {name}, fair to {fair:?}");
                 let Some(lasso) = found else { continue };
-                let run = lasso.project(|record| product.parts(record).0);
+                let run = projected(&lasso, &graph, |record| product.parts(record).0);
                 let stutter = product.stutter();
                 assert_eq!(violates(&graph, &formula, &run, stutter), Ok(()), "seed {seed}, {name}");
-                let seen = lasso::replay(&graph, &run, Some(stutter)).expect("it was replayed");
+                let seen = replayed(&graph, &run, Some(stutter)).expect("it was replayed");
                 for process in &fair {
-                    let met = (run.cycle_start..run.records.len()).any(|state| {
-                        seen.movers[state].contains(*process) || !seen.enabled[state].contains(*process)
-                    });
+                    let met = seen[run.cycle_start as usize..]
+                        .iter()
+                        .any(|seen| seen.movers.contains(*process) || !seen.enabled.contains(*process));
                     assert!(met, "seed {seed}, {name}: not fair to {process}");
                 }
             }
@@ -316,13 +328,15 @@ fn larger_graphs_go_through_files() {
 
 /// All marks on the cycle of a lasso, which must be a run.
 fn replay_marks(graph: &Graph, lasso: &Lasso) -> u64 {
-    lasso::replay(graph, lasso, None).expect("it is a run");
+    replayed(graph, lasso, None).expect("it is a run");
     let mut marks = 0;
-    for state in lasso.cycle_start..lasso.records.len() {
-        let target = graph.node(&lasso.records[lasso.next(state)]);
-        let node = &graph.nodes[graph.node(&lasso.records[state])];
+    let (records, actions) = (lasso.path.records(), lasso.path.actions());
+    let (records, actions) = (records.expect("memory does not fail"), actions.expect("memory does not fail"));
+    for state in lasso.cycle_start..lasso.path.len() {
+        let target = graph.node(&records[lasso.next(state) as usize]);
+        let node = &graph.nodes[graph.node(&records[state as usize])];
         let taken =
-            |edge: &&oracle::graph::Edge| edge.action == lasso.actions[state] && edge.target == target;
+            |edge: &&oracle::graph::Edge| edge.action == actions[state as usize] && edge.target == target;
         marks |= node.edges.iter().find(taken).expect("it is a run").marks.0;
     }
     marks

@@ -9,7 +9,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::audit::{Audit, AuditError, Audited};
 use fathom_search::layer_loop::{Settings, Tuning};
 
-use super::{Output, plan, print_summary, read_model, watcher};
+use super::{Output, plan, print_summary, read_model, say, watcher};
 use crate::assemble::{self, Model};
 use crate::assumption::Choices;
 use crate::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
@@ -24,10 +24,22 @@ use crate::report::text::{assuming, bytes, plural};
 use crate::report::{Exit, json};
 use crate::scratch::Scratch;
 use crate::session::Session;
-use crate::settings::{AuditSettings, ModelSettings};
+use crate::settings::{AuditSettings, ModelSettings, Resources};
 
-/// Checks the certificate in a directory and reports.
+/// Checks the certificate in a directory and reports. One that could not be checked to its end is neither accepted nor refused.
 pub fn run(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> {
+    match run_to_end(settings, session) {
+        Err(error) if matches!(error.downcast_ref(), Some(AuditError::Stopped)) => {
+            if !settings.output.quiet {
+                say(&format!("{}: not finished: the audit was stopped", settings.folder.display()));
+            }
+            Ok(Exit::GaveUp)
+        }
+        other => other,
+    }
+}
+
+fn run_to_end(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> {
     let json_output = Output::open_all(settings.output.json.as_ref())?;
     let committed = Home::look_at(&settings.folder)?;
     let identity = &committed.identity;
@@ -192,7 +204,8 @@ fn in_scratch<T>(
     session: &Session,
     work: impl FnOnce(&Volume, &Budget, &Watcher) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let budget = assemble::data_budget(&settings.resources)?;
+    // One thread checks.
+    let budget = assemble::data_budget(&Resources { threads: 1, ..settings.resources.clone() })?;
     let scratch = Scratch::anywhere().context("cannot make a folder for the files of the audit")?;
     let volume = scratch.volume().context("cannot use the folder for the files of the audit")?;
     let watcher = watcher(session, &settings.output, std::convert::identity)?;

@@ -4,7 +4,7 @@ use anyhow::Context;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::tier;
 
-use super::{Output, home, plan, print_summary, read_model, say, searched, settle, watcher};
+use super::{Output, granted, home, plan, read_model, say, searched, settle, stream_summary, watcher};
 use crate::assemble::Model;
 use crate::assumption::Choices;
 use crate::check::{self, Checked, Stop, Verdict};
@@ -17,10 +17,10 @@ use crate::liveness_property::LivenessProperty;
 use crate::possibility;
 use crate::progress::Meter;
 use crate::property::{Plan, Property};
-use crate::report::escape::{self, Printable};
+use crate::report::escape::{Escaping, Printable};
 use crate::report::json::{self, Report};
-use crate::report::trace::TraceDocument;
-use crate::report::{Exit, text, trace};
+use crate::report::trace::{self, Shown, TraceDocument};
+use crate::report::{Exit, text};
 use crate::run::Limit;
 use crate::session::Session;
 use crate::settings::{CheckEngine, CheckSettings, Destination, TraceFormat};
@@ -28,6 +28,8 @@ use crate::settings::{CheckEngine, CheckSettings, Destination, TraceFormat};
 /// Checks a model and reports.
 pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> {
     let model = read_model(&settings.model, &settings.resources, settings.output.quiet)?;
+    let resources = granted(&settings.resources, settings.output.quiet);
+    let settings = &CheckSettings { resources, ..settings.clone() };
     let plan = plan(&model, &settings.questions)?;
     let json_output = Output::open_all(settings.output.json.as_ref())?;
     let trace_output = settings
@@ -254,13 +256,16 @@ pub(super) fn report(
     let taken = json.as_ref().is_some_and(Output::is_standard);
     let assumptions = choices.assumptions(model, checked.exploration.limit);
     warn_of_nothing(checked, choices, quiet);
-    print_summary(&text::checked(model, checked, &assumptions), quiet, taken)?;
+    stream_summary(quiet, taken, |out| text::write_checked(model, checked, &assumptions, out))?;
     if let Some((format, output)) = trace {
-        output.write(traces(model, checked, format).as_bytes())?;
+        output.write_with(|out| match format {
+            TraceFormat::Text => trace::write_all(model, &checked.answers, Shown::All, &mut Escaping(out)),
+            TraceFormat::Json => json::write(&TraceDocument::of(model, &checked.answers), out),
+        })?;
     }
     if let Some(output) = json {
         let report = Report::of_check(command, model, checked, &assumptions);
-        output.write(json::to_text(&report).as_bytes())?;
+        output.write_with(|out| json::write(&report, out))?;
     }
     Ok(checked.exit())
 }
@@ -278,11 +283,4 @@ fn warn_of_nothing(checked: &Checked, choices: &Choices<'_>, quiet: bool) {
         ),
         None => "warning: the model has no initial state, so nothing was checked".to_owned(),
     });
-}
-
-fn traces(model: &Model, checked: &Checked, format: TraceFormat) -> String {
-    match format {
-        TraceFormat::Text => escape::text(&trace::all(&checked.answers)).into_owned(),
-        TraceFormat::Json => json::to_text(&TraceDocument::of(model.source().name(), &checked.answers)),
-    }
 }

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use fathom_model::system::TransitionSystem;
 
-use super::{Output, home, print, print_summary, read_model, say, searched, settle, watcher};
+use super::{Output, granted, home, print, print_summary, read_model, say, searched, settle, watcher};
 use crate::assemble::Model;
 use crate::execution::Execution;
 use crate::export::{self, RecordFile};
@@ -27,6 +27,8 @@ pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit
         print(&dumped(&model, dump, settings, session)?)?;
         return Ok(Exit::Success);
     }
+    let resources = granted(&settings.resources, settings.output.quiet);
+    let settings = &ExploreSettings { resources, ..settings.clone() };
     let json_output = Output::open_all(settings.output.json.as_ref())?;
     let graph = settings
         .graph

@@ -17,16 +17,18 @@ use crate::assemble::{Model, ModelError};
 use crate::home::Home;
 use crate::identity::Identity;
 use crate::layer_engine::LayerEngine;
+use crate::machine;
 use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::property::{Plan, PlanError, Questions};
 use crate::reading;
 use crate::report::say::{say, say_coloured};
+use crate::report::text::{bytes, plural};
 use crate::run::{Exploration, Limit, RunError};
 use crate::session::Session;
 use crate::settings::{DiskSettings, ModelSettings, OutputSettings, Resources};
 
-use output::{Output, print, print_bytes, print_summary};
+use output::{Output, print, print_bytes, print_summary, stream_summary};
 
 /// Reads the model and shows what looks odd in it.
 fn read_model(settings: &ModelSettings, resources: &Resources, quiet: bool) -> Result<Model, ModelError> {
@@ -47,6 +49,20 @@ fn plan(model: &Model, questions: &Questions) -> anyhow::Result<Plan> {
         PlanError::Expression(error) => error.into(),
         other => other.into(),
     })
+}
+
+/// What a run may use, with no more threads than its memory holds; says so if that is fewer than were asked for.
+fn granted(resources: &Resources, quiet: bool) -> Resources {
+    if resources.ram <= machine::ram_floor() {
+        // Nothing can be made of that; the run will say what it needs.
+        return resources.clone();
+    }
+    let threads = machine::threads_within(resources.ram, resources.threads);
+    if threads < resources.threads && !quiet {
+        let (used, ram) = (plural(threads as u64, "thread"), bytes(resources.ram));
+        say(&format!("note: {used} instead of {}: {ram} of --ram hold no more", resources.threads));
+    }
+    Resources { threads, ..resources.clone() }
 }
 
 /// Watches a search that begins now, for signals too.

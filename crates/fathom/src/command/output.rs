@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::report::escape;
+use crate::report::escape::{self, Escaping};
 use crate::report::say::say;
 use crate::settings::Destination;
 
@@ -136,6 +136,24 @@ pub(super) fn print_summary(text: &str, quiet: bool, taken: bool) -> anyhow::Res
             say(text);
             Ok(())
         }
+    }
+}
+
+/// Prints a summary as it is written, beside standard output if that is taken for something else.
+pub(super) fn stream_summary(
+    quiet: bool,
+    taken: bool,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let written = match (quiet, taken) {
+        (true, _) => Ok(()),
+        (false, false) => filled(io::stdout().lock(), |out| fill(&mut Escaping(out))),
+        (false, true) => filled(io::stderr().lock(), |out| fill(&mut Escaping(out))),
+    };
+    match written {
+        // A reader that has gone away is not an error.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot write the summary"),
     }
 }
 

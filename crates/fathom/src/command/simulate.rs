@@ -5,20 +5,22 @@ use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
 use anyhow::Context;
+use fathom_search::path::Room;
 
 use super::check::{Outputs, report};
-use super::{Output, plan, print, read_model, watcher};
-use crate::assemble::Model;
+use super::{Output, granted, plan, print, read_model, watcher};
+use crate::assemble::{self, Model};
 use crate::assumption::Choices;
 use crate::hunt;
+use crate::layer_engine;
 use crate::progress::Meter;
 use crate::property::Plan;
 use crate::report::Exit;
 use crate::report::text::plural;
-use crate::report::trace::{TraceDocument, run as run_in_words, step_line};
+use crate::report::trace::{SavedDocument, Shown, step_line, write_run};
 use crate::session::Session;
 use crate::settings::{Destination, SimulateSettings, Walk};
-use crate::simulate::{Choice, Simulation};
+use crate::simulate::{Choice, Simulation, SimulationError};
 
 const HELP: &str = "  NUMBER             take that step
   back [N]           take back the last step, or the last N
@@ -34,6 +36,8 @@ const HELP: &str = "  NUMBER             take that step
 /// Walks as asked.
 pub fn run(settings: &SimulateSettings, session: &Session) -> anyhow::Result<Exit> {
     let model = read_model(&settings.model, &settings.resources, settings.output.quiet)?;
+    let resources = granted(&settings.resources, settings.output.quiet);
+    let settings = &SimulateSettings { resources, ..settings.clone() };
     let plan = plan(&model, &settings.questions)?;
     let process = model.program().property.as_ref();
     if let Some(process) = process.filter(|process| settings.questions.stated.contains(&process.name)) {
@@ -45,7 +49,7 @@ pub fn run(settings: &SimulateSettings, session: &Session) -> anyhow::Result<Exi
     match settings.walk {
         Walk::ByHand => {
             session.is_interactive();
-            by_hand(&model, &plan)
+            by_hand(&model, &plan, settings)
         }
         Walk::Random { walks, seed } => at_random(&model, &plan, walks, seed, settings, session),
     }
@@ -80,10 +84,12 @@ fn at_random(
     report("simulate", model, &checked, &choices, outputs)
 }
 
-fn by_hand(model: &Model, plan: &Plan) -> anyhow::Result<Exit> {
+fn by_hand(model: &Model, plan: &Plan, settings: &SimulateSettings) -> anyhow::Result<Exit> {
+    let budget = assemble::data_budget(&settings.resources)?;
+    let room = layer_engine::room(&budget, None);
     let stdin = std::io::stdin();
     let prompt = stdin.is_terminal();
-    let mut simulation = Simulation::new(model, plan)?;
+    let mut simulation = Simulation::new(model, plan, &budget)?;
     let mut dice = 0;
     print(&format!("{}\n{}", "type a number to take a step, `help` for more", scene(&simulation)))?;
     let mut lines = stdin.lock().lines();
@@ -92,7 +98,7 @@ fn by_hand(model: &Model, plan: &Plan) -> anyhow::Result<Exit> {
             print("> ")?;
         }
         let Some(line) = lines.next() else { return Ok(Exit::Success) };
-        match obey(&mut simulation, line.context("cannot read standard input")?.trim(), &mut dice) {
+        match obey(&mut simulation, &room, line.context("cannot read standard input")?.trim(), &mut dice) {
             Reply::Quit => return Ok(Exit::Success),
             Reply::Text(text) => print(&text)?,
             Reply::Scene => print(&scene(&simulation))?,
@@ -107,7 +113,7 @@ enum Reply {
     Scene,
 }
 
-fn obey(simulation: &mut Simulation<'_>, line: &str, dice: &mut u64) -> Reply {
+fn obey(simulation: &mut Simulation<'_>, room: &Room, line: &str, dice: &mut u64) -> Reply {
     let mut words = line.split_whitespace();
     let command = words.next().unwrap_or("");
     let argument = words.next();
@@ -117,7 +123,9 @@ fn obey(simulation: &mut Simulation<'_>, line: &str, dice: &mut u64) -> Reply {
         ("quit" | "q" | "exit", _) => Reply::Quit,
         ("help" | "h" | "?", _) => Reply::Text(HELP.into()),
         ("values" | "v", _) => Reply::Text(values(simulation)),
-        ("run", _) => Reply::Text(run_in_words(&simulation.trace())),
+        ("run", _) => {
+            Reply::Text(run_in_words(simulation, room).unwrap_or_else(|error| format!("{error:#}\n")))
+        }
         ("restart", _) => {
             simulation.back(usize::MAX);
             Reply::Scene
@@ -128,17 +136,20 @@ fn obey(simulation: &mut Simulation<'_>, line: &str, dice: &mut u64) -> Reply {
             None => Reply::Text("back takes a number\n".into()),
         },
         ("random" | "r", argument) => match count(argument) {
-            Some(count) => {
-                walk(simulation, count, dice);
-                Reply::Scene
-            }
+            Some(count) => match walk(simulation, count, dice) {
+                Ok(()) => Reply::Scene,
+                Err(error) => Reply::Text(format!("{error}\n{}", scene(simulation))),
+            },
             None => Reply::Text("random takes a number\n".into()),
         },
         ("trace" | "t", Some(file)) => follow(simulation, Path::new(file), words.next()),
         ("trace" | "t", None) => Reply::Text("trace takes the name of a JSON file\n".into()),
         (number, _) => match number.parse::<usize>() {
-            Ok(number) if number > 0 && simulation.take(number - 1) => Reply::Scene,
-            Ok(number) => Reply::Text(format!("there is no step {number}\n")),
+            Ok(number) => match number.checked_sub(1).map_or(Ok(false), |step| simulation.take(step)) {
+                Ok(true) => Reply::Scene,
+                Ok(false) => Reply::Text(format!("there is no step {number}\n")),
+                Err(error) => Reply::Text(format!("{error}\n")),
+            },
             Err(_) => {
                 Reply::Text(format!("`{number}` is neither a number nor a command; `help` lists them\n"))
             }
@@ -146,21 +157,29 @@ fn obey(simulation: &mut Simulation<'_>, line: &str, dice: &mut u64) -> Reply {
     }
 }
 
-fn walk(simulation: &mut Simulation<'_>, count: usize, dice: &mut u64) {
+fn walk(simulation: &mut Simulation<'_>, count: usize, dice: &mut u64) -> Result<(), SimulationError> {
     for _ in 0..count {
-        let steps = simulation.choices().iter().filter(|choice| matches!(choice, Choice::Step(_))).count();
+        let steps = simulation.step_count();
         *dice = dice.wrapping_add(1);
-        if steps == 0 || !simulation.take(fathom_disk::hash::hash_word(*dice) as usize % steps) {
-            return;
+        if steps == 0 || !simulation.take(fathom_disk::hash::hash_word(*dice) as usize % steps)? {
+            break;
         }
     }
+    Ok(())
+}
+
+/// The run so far; of a long one, its ends.
+fn run_in_words(simulation: &Simulation<'_>, room: &Room) -> anyhow::Result<String> {
+    let mut text = Vec::new();
+    write_run(simulation.model(), &simulation.trace(room)?, Shown::Ends, &mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn follow(simulation: &mut Simulation<'_>, file: &Path, count: Option<&str>) -> Reply {
     let mut read = || -> anyhow::Result<()> {
         let text =
             std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let saved: TraceDocument = serde_json::from_str(&text)
+        let saved: SavedDocument = serde_json::from_str(&text)
             .with_context(|| format!("{} is not a trace that check wrote", file.display()))?;
         let first = saved.traces.first().context("there is no trace in it")?;
         let count = count.map(str::parse).transpose().context("the number of steps")?;
@@ -193,10 +212,8 @@ fn scene(simulation: &Simulation<'_>) -> String {
 }
 
 fn changed(simulation: &Simulation<'_>) -> String {
-    let trace = simulation.trace();
-    let last = trace.stem.last().expect("a run has a state");
-    let pairs = last.state.iter().filter(|(name, _)| last.changed.contains(name));
-    let pairs: Vec<String> = pairs.map(|(name, value)| format!("{name} = {value}")).collect();
+    let pairs = simulation.changed();
+    let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     if pairs.is_empty() { "nothing has changed".into() } else { pairs.join(", ") }
 }
 

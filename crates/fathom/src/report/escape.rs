@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
+use std::io;
 
 /// A piece of a line, such as a name: shown on one line, whatever is in it.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,20 @@ pub fn text(text: &str) -> Cow<'_, str> {
 /// A text of several lines with colours of our own: sequences that do nothing but colour stay, too.
 pub fn coloured(text: &str) -> Cow<'_, str> {
     escaped(text, colour_bytes)
+}
+
+/// Writes a text of several lines that comes in pieces, none of which ends within a character: line ends and tabs stay.
+pub struct Escaping<'a>(pub &'a mut dyn io::Write);
+
+impl io::Write for Escaping<'_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.0.write_all(text(&String::from_utf8_lossy(piece)).as_bytes())?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// A text with all escaped but line ends, tabs, and what `kept` measures at the beginning of what is left.

@@ -10,8 +10,8 @@ use crate::assemble::Model;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
 use crate::figures::{CostFigures, DiskFigures, IoFigures, PassFigures, StructureFigures};
-use crate::run::{AutomatonFigures, Exploration, Limit, Usage};
-use crate::trace::Trace;
+use crate::run::{AutomatonFigures, Exploration, Layers, Limit, Usage};
+use crate::trace::{Told, Trace};
 
 /// The version of the object.
 pub const SCHEMA: u32 = 1;
@@ -21,7 +21,7 @@ const PRUNED: &str = "not looked for everywhere: the formula's automaton prunes 
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct Report<'a> {
     /// [`SCHEMA`].
     pub schema: u32,
     /// `fathom`.
@@ -51,7 +51,7 @@ pub struct Report {
     pub assumptions: Option<Vec<String>>,
     /// What was checked; not there unless something was to be checked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub properties: Option<Vec<PropertyReport>>,
+    pub properties: Option<Vec<PropertyReport<'a>>>,
     /// How many distinct states there are; null if that is not known.
     pub states: Option<u64>,
     /// An estimate of it, where an engine makes one.
@@ -71,7 +71,7 @@ pub struct Report {
     /// Faulting steps and starts, among those made.
     pub faults: u64,
     /// The sizes of the layers.
-    pub layers: Vec<u64>,
+    pub layers: Layers,
     /// Over all states, in hexadecimal; null if not all were expanded.
     pub checksum: Option<String>,
     /// Bits of a record.
@@ -109,7 +109,7 @@ pub struct Report {
 
 /// What came of a property.
 #[derive(Clone, Debug, Serialize)]
-pub struct PropertyReport {
+pub struct PropertyReport<'a> {
     /// Its name, or the expression.
     pub name: String,
     /// `assertion`, `invariant`, `reach`, `deadlock`, `fault`, `ltl` or `process`.
@@ -120,11 +120,14 @@ pub struct PropertyReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
     /// How many steps the trace has.
-    pub length: Option<usize>,
+    pub length: Option<u64>,
     /// Whether it is an implication whose left side was never true.
     pub vacuous: bool,
     /// The run that violates it.
-    pub trace: Option<Trace>,
+    pub trace: Option<Told<'a>>,
+    /// Why there is no trace of a violation, if there is none: the limit that ended the search for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untraced: Option<&'static str>,
     /// What proves that it holds: `closed-set` in the directory of the run, or `none`.
     pub certificate: &'static str,
     /// The search of its own that it had, of the product with its automaton.
@@ -212,9 +215,9 @@ pub struct Place {
     pub column: usize,
 }
 
-impl Report {
+impl<'a> Report<'a> {
     /// The report of `explore`.
-    pub fn of_exploration(model: &Model, exploration: &Exploration) -> Report {
+    pub fn of_exploration(model: &Model, exploration: &Exploration) -> Report<'a> {
         let verdict = if exploration.limit.is_none() { "finished" } else { "unknown" };
         Report::new("explore", model, exploration, verdict, None)
     }
@@ -222,15 +225,15 @@ impl Report {
     /// The report of `check` and other commands that check.
     pub fn of_check(
         command: &'static str,
-        model: &Model,
-        checked: &Checked,
+        model: &'a Model,
+        checked: &'a Checked,
         assumptions: &[String],
-    ) -> Report {
+    ) -> Report<'a> {
         let pruned = checked.exploration.limit.is_none();
-        let property = |answer: &Answer| {
+        let property = |answer: &'a Answer| {
             let note = (pruned && answer.is_open()).then_some(PRUNED);
             let certificate = certificate(&checked.exploration, answer);
-            PropertyReport { note, ..PropertyReport::of(answer, certificate) }
+            PropertyReport { note, ..PropertyReport::of(model, answer, certificate) }
         };
         let properties = checked.answers.iter().map(property).collect();
         let verdict = checked.verdict().word();
@@ -243,8 +246,8 @@ impl Report {
         model: &Model,
         exploration: &Exploration,
         verdict: &'static str,
-        properties: Option<Vec<PropertyReport>>,
-    ) -> Report {
+        properties: Option<Vec<PropertyReport<'a>>>,
+    ) -> Report<'a> {
         let counts = &exploration.counts;
         Report {
             schema: SCHEMA,
@@ -287,8 +290,8 @@ impl Report {
     }
 }
 
-impl PropertyReport {
-    fn of(answer: &Answer, certificate: &'static str) -> PropertyReport {
+impl<'a> PropertyReport<'a> {
+    fn of(model: &'a Model, answer: &'a Answer, certificate: &'static str) -> PropertyReport<'a> {
         PropertyReport {
             name: answer.property.name.clone(),
             kind: answer.property.kind.word(),
@@ -296,7 +299,8 @@ impl PropertyReport {
             note: None,
             length: answer.trace.as_ref().map(Trace::length),
             vacuous: answer.vacuous,
-            trace: answer.trace.clone(),
+            trace: answer.trace.as_ref().map(|trace| trace.told(model)),
+            untraced: answer.untraced.map(Limit::word),
             certificate,
             search: answer.search.as_deref().map(SearchReport::of),
         }
@@ -314,12 +318,17 @@ fn certificate(exploration: &Exploration, answer: &Answer) -> &'static str {
     }
 }
 
-/// An object with a line end. Objects are indented, lists stay on one line unless they hold objects or lists.
+/// Writes an object with a line end, as it is told. Objects are indented, lists stay on one line unless they hold objects or lists.
+pub fn write(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Layout::default());
+    value.serialize(&mut serializer)?;
+    out.write_all(b"\n")
+}
+
+/// The same as a text, of an object that is small.
 pub fn to_text(value: &impl Serialize) -> String {
     let mut text = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut text, Layout::default());
-    value.serialize(&mut serializer).expect("a report is JSON");
-    text.push(b'\n');
+    write(value, &mut text).expect("a report is JSON");
     String::from_utf8(text).expect("JSON is UTF-8")
 }
 

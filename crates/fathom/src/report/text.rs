@@ -1,14 +1,16 @@
 //! What does a person read of a run?
 
 use std::fmt::Write as _;
+use std::io;
 use std::time::Duration;
 
+use super::trace::Shown;
 use crate::assemble::Model;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
 use crate::figures::{CostFigures, DiskFigures};
 use crate::property::{Property, PropertyKind};
-use crate::run::{Exploration, Limit};
+use crate::run::{Exploration, Layers, Limit};
 
 use super::escape::Printable;
 
@@ -34,8 +36,13 @@ pub fn exploration(model: &Model, exploration: &Exploration) -> String {
     text
 }
 
-/// The summary of `check`: a line per property, the runs, the figures.
-pub fn checked(model: &Model, checked: &Checked, assumptions: &[String]) -> String {
+/// Writes the summary of `check`: a line per property, the runs, the figures.
+pub fn write_checked(
+    model: &Model,
+    checked: &Checked,
+    assumptions: &[String],
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     let mut text = String::new();
     let asked = checked.answers.iter().filter(|answer| is_asked(answer));
     let mut any = false;
@@ -64,14 +71,21 @@ pub fn checked(model: &Model, checked: &Checked, assumptions: &[String]) -> Stri
         let _ = writeln!(text, "{PRUNED}");
     }
     let _ = write!(text, "{}", assuming(assumptions));
+    for answer in &checked.answers {
+        if let Some(limit) = answer.untraced {
+            let name = &answer.property.name;
+            let _ = writeln!(text, "note: no trace of `{name}`: {}", limit_sentence(limit));
+        }
+    }
     if let Some(limit) = checked.exploration.limit {
         let _ = writeln!(text, "not finished: {}", limit_sentence(limit));
     }
-    let runs = super::trace::all(&checked.answers);
-    if !runs.is_empty() {
-        let _ = write!(text, "\n{runs}");
+    if checked.answers.iter().any(|answer| answer.trace.is_some()) {
+        text.push('\n');
     }
-    let _ = write!(text, "\n{}{}", symmetry(model), figures(&checked.exploration));
+    out.write_all(text.as_bytes())?;
+    super::trace::write_all(model, &checked.answers, Shown::Ends, out)?;
+    let mut text = format!("\n{}{}", symmetry(model), figures(&checked.exploration));
     let limit = checked.exploration.limit;
     // Of a search that ended at a violation it says little.
     if let Some(coverage) = checked.exploration.coverage.as_ref().filter(|_| limit != Some(Limit::Violation))
@@ -79,7 +93,7 @@ pub fn checked(model: &Model, checked: &Checked, assumptions: &[String]) -> Stri
         text.push_str(&uncovered(model, coverage, limit.is_some()));
     }
     text.push_str(&afterwards(&checked.exploration));
-    text
+    out.write_all(text.as_bytes())
 }
 
 /// What a verdict takes for granted, in a line; nothing if there is nothing.
@@ -269,9 +283,9 @@ pub fn seconds(time: Duration) -> String {
     }
 }
 
-fn widest(layers: &[u64]) -> Option<(usize, u64)> {
-    let widest = *layers.iter().max()?;
-    Some((layers.iter().position(|states| *states == widest)?, widest))
+fn widest(layers: &Layers) -> Option<(usize, u64)> {
+    let widest = layers.iter().max()?;
+    Some((layers.iter().position(|states| states == widest)?, widest))
 }
 
 fn memory(exploration: &Exploration) -> String {

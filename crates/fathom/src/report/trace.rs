@@ -1,18 +1,36 @@
 //! How does a person read a run? One line per step, and below it only what changed.
 
-use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::assemble::Model;
 use crate::check::{Answer, Verdict};
 use crate::property::PropertyKind;
-use crate::trace::{Trace, TraceFault, TraceMessage, TraceState, TraceStep};
+use crate::trace::{SavedTrace, Told, Trace, TraceFault, TraceMessage, TraceState, TraceStep};
 
 use super::escape::Printable;
 
-/// Runs in a file.
+/// Runs in a file, as they are written.
+#[derive(Clone, Debug, Serialize)]
+pub struct TraceDocument<'a> {
+    schema: u32,
+    tool: &'static str,
+    model: &'a str,
+    traces: Vec<NamedTrace<'a>>,
+}
+
+/// A run and what it violates.
+#[derive(Clone, Debug, Serialize)]
+struct NamedTrace<'a> {
+    property: &'a str,
+    kind: &'static str,
+    trace: Told<'a>,
+}
+
+/// Runs in a file, as they are read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TraceDocument {
+pub struct SavedDocument {
     /// The version of the object.
     pub schema: u32,
     /// `fathom`.
@@ -20,51 +38,69 @@ pub struct TraceDocument {
     /// The model's file.
     pub model: String,
     /// One per violated property.
-    pub traces: Vec<NamedTrace>,
+    pub traces: Vec<SavedNamedTrace>,
 }
 
-/// A run and what it violates.
+/// A run that was read, and what it violates.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NamedTrace {
+pub struct SavedNamedTrace {
     /// The property's name.
     pub property: String,
     /// Its kind.
     pub kind: String,
     /// The run.
-    pub trace: Trace,
+    pub trace: SavedTrace,
 }
 
-impl TraceDocument {
+/// How much of a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Everything.
+    All,
+    /// Of a long run, its beginning and its end.
+    Ends,
+}
+
+/// Runs of more steps than this are shown by their ends: so many states of each.
+const STEPS_SHOWN_MAX: u64 = 2_000;
+const END_STATES: u64 = STEPS_SHOWN_MAX / 2;
+
+impl<'a> TraceDocument<'a> {
     /// All runs of a check.
-    pub fn of(model: &str, answers: &[Answer]) -> TraceDocument {
-        let named = |answer: &Answer| {
-            answer.trace.clone().map(|trace| NamedTrace {
-                property: answer.property.name.clone(),
-                kind: answer.property.kind.word().into(),
-                trace,
+    pub fn of(model: &'a Model, answers: &'a [Answer]) -> TraceDocument<'a> {
+        let named = |answer: &'a Answer| {
+            answer.trace.as_ref().map(|trace| NamedTrace {
+                property: &answer.property.name,
+                kind: answer.property.kind.word(),
+                trace: trace.told(model),
             })
         };
         TraceDocument {
             schema: super::json::SCHEMA,
-            tool: "fathom".into(),
-            model: model.into(),
+            tool: "fathom",
+            model: model.source().name(),
             traces: answers.iter().filter_map(named).collect(),
         }
     }
 }
 
-/// All runs of a check, one after the other.
-pub fn all(answers: &[Answer]) -> String {
+/// Writes all runs of a check, one after the other.
+pub fn write_all(model: &Model, answers: &[Answer], shown: Shown, out: &mut dyn Write) -> io::Result<()> {
     let runs = answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
-    let runs: Vec<String> =
-        runs.map(|(answer, trace)| format!("{}\n{}", heading(answer), run(trace))).collect();
-    runs.join("\n")
+    for (number, (answer, trace)) in runs.enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", heading(answer))?;
+        write_run(model, trace, shown, out)?;
+    }
+    Ok(())
 }
 
 /// What is violated, and where.
 pub fn heading(answer: &Answer) -> String {
     let name = Printable(&answer.property.name);
-    if let Some(cycle) = answer.trace.as_ref().map(|trace| trace.cycle.len()).filter(|cycle| *cycle > 0) {
+    if let Some(cycle) = answer.trace.as_ref().map(Trace::cycle_length).filter(|cycle| *cycle > 0) {
         let repeated = if cycle == 1 { "step repeats".to_owned() } else { format!("{cycle} steps repeat") };
         return format!("{name} is violated by a run whose last {repeated} for ever:");
     }
@@ -83,27 +119,43 @@ pub fn heading(answer: &Answer) -> String {
     }
 }
 
-/// The states and steps of a run.
-pub fn run(trace: &Trace) -> String {
-    let mut text = String::new();
-    let width = trace.length().to_string().len();
-    for (number, state) in trace.stem.iter().chain(&trace.cycle).enumerate() {
-        if number == trace.stem.len() {
-            let _ = writeln!(text, "  for ever, from state {}:", number - 1);
+/// Writes the states and steps of a run.
+pub fn write_run(model: &Model, trace: &Trace, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+    let (length, stem) = (trace.length(), trace.stem_states());
+    let width = length.to_string().len();
+    let mut states = trace.states(model).map_err(io::Error::other)?;
+    let left_out = match shown {
+        Shown::Ends if length > STEPS_SHOWN_MAX => END_STATES..length + 1 - END_STATES,
+        _ => 0..0,
+    };
+    let mut number = 0;
+    loop {
+        let mut begins = number == stem && trace.cycle_length() > 0;
+        if number == left_out.start && !left_out.is_empty() {
+            let steps = super::text::plural(left_out.end - left_out.start, "step");
+            writeln!(out, "  {:>width$}  ... {steps} left out; --trace FILE writes them all", "")?;
+            begins |= left_out.contains(&stem);
+            number = left_out.end;
+            states.skip_to(number).map_err(io::Error::other)?;
         }
-        let _ = match &state.step {
-            None => writeln!(text, "  {number:>width$}  initial state"),
-            Some(step) => writeln!(text, "  {number:>width$}  {}", step_line(step)),
-        };
-        let _ = writeln!(text, "  {:>width$}    {}", "", changes(state));
-        if let Some(line) = reading(state) {
-            let _ = writeln!(text, "  {:>width$}    {line}", "");
+        let Some(state) = states.next().transpose().map_err(io::Error::other)? else { break };
+        if begins {
+            writeln!(out, "  for ever, from state {}:", stem - 1)?;
         }
+        match &state.step {
+            None => writeln!(out, "  {number:>width$}  initial state")?,
+            Some(step) => writeln!(out, "  {number:>width$}  {}", step_line(step))?,
+        }
+        writeln!(out, "  {:>width$}    {}", "", changes(&state))?;
+        if let Some(line) = reading(&state) {
+            writeln!(out, "  {:>width$}    {line}", "")?;
+        }
+        number += 1;
     }
     if let Some(fault) = &trace.fault {
-        let _ = writeln!(text, "  {:>width$}  {}", "!", fault_line(fault));
+        writeln!(out, "  {:>width$}  {}", "!", fault_line(fault))?;
     }
-    text
+    Ok(())
 }
 
 /// A step in one line: who moved, what passed, where it stands.
@@ -161,4 +213,126 @@ fn fault_line(fault: &TraceFault) -> String {
 fn fault_title(answer: &Answer) -> String {
     let fault = answer.trace.as_ref().and_then(|trace| trace.fault.as_ref());
     fault.map_or("fault".into(), |fault| Printable(&fault.title).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_disk::budget::Budget;
+    use fathom_lang::source::SourceText;
+    use fathom_search::path::Room;
+
+    use super::*;
+    use crate::assemble::{Language, ModelOptions};
+    use crate::check::{self, Checked, Stop};
+    use crate::layer_engine::LayerEngine;
+    use crate::liveness::{self, LivenessEngine, LivenessSettings};
+    use crate::liveness_property::LivenessQuestions;
+    use crate::observer::Watcher;
+    use crate::property::{Faults, Plan, Questions};
+    use crate::report::json;
+    use crate::settings::Resources;
+    use crate::simulate::Simulation;
+
+    /// Counts to `last`, and then goes on from `again`, for ever.
+    fn counter(last: u32, again: u32) -> Model {
+        let text = format!(
+            "int n = 0;\nprocess P {{ state s; init s; trans s -> s {{ guard n < {last}; effect n = n + 1; }}, s -> s {{ guard n == {last}; effect n = {again}; }}; }}\nsystem async;\n"
+        );
+        let source = SourceText::new("counter.dve", &text);
+        Model::compile(source, Language::Dve, &ModelOptions::default()).unwrap()
+    }
+
+    fn invariant(model: &Model, expression: &str) -> Checked {
+        let questions = Questions { invariants: vec![expression.to_owned()], ..Questions::default() };
+        let plan = Plan::new(model, &questions).unwrap();
+        let (resources, watcher) = (Resources::of_this_machine(), Watcher::silent(None));
+        check::check(model, &plan, LayerEngine::Ram, Stop::First, &resources, &watcher, None).unwrap()
+    }
+
+    fn formula(model: &Model, formula: &str) -> Checked {
+        let questions =
+            LivenessQuestions { formulas: vec![formula.to_owned()], ..LivenessQuestions::default() };
+        let property = questions.properties(model).unwrap().pop().unwrap();
+        let settings = LivenessSettings {
+            engine: LivenessEngine::Ndfs,
+            fair: Vec::new(),
+            faults: Faults::Stop,
+            generation: LayerEngine::Ram,
+            stack: None,
+        };
+        let (resources, watcher) = (Resources::of_this_machine(), Watcher::silent(None));
+        liveness::check(model, &property, &settings, &resources, &watcher, None).unwrap()
+    }
+
+    fn shown(model: &Model, checked: &Checked, shown: Shown) -> String {
+        let mut text = Vec::new();
+        write_all(model, &checked.answers, shown, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_streamed_is_byte_for_byte_what_is_written_at_once() {
+        let model = counter(20, 7);
+        for checked in
+            [invariant(&model, "n < 13"), formula(&model, "F n == 100"), invariant(&model, "n >= 0")]
+        {
+            let streamed = json::to_text(&TraceDocument::of(&model, &checked.answers));
+            let saved: SavedDocument = serde_json::from_str(&streamed).unwrap();
+            assert_eq!(json::to_text(&saved), streamed);
+            for named in &saved.traces {
+                let trace = checked.answers[0].trace.as_ref().unwrap();
+                let told: Vec<_> = trace.states(&model).unwrap().map(Result::unwrap).collect();
+                assert_eq!([&named.trace.stem[..], &named.trace.cycle[..]].concat(), told);
+                assert_eq!((named.trace.stem.len() + named.trace.cycle.len()) as u64, trace.length() + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_run_is_shown_by_its_ends_and_a_short_one_is_not() {
+        let (short, long) = (counter(2_000, 0), counter(2_001, 0));
+        let text = shown(&short, &invariant(&short, "n < 2000"), Shown::Ends);
+        assert_eq!(text, shown(&short, &invariant(&short, "n < 2000"), Shown::All));
+        let checked = invariant(&long, "n < 2001");
+        let text = shown(&long, &checked, Shown::Ends);
+        let all = shown(&long, &checked, Shown::All);
+        assert!(text.contains("        ... 2 steps left out; --trace FILE writes them all\n"), "{text}");
+        for (number, there) in [(999, true), (1000, false), (1001, false), (1002, true), (2001, true)] {
+            let line = format!("n = {number}\n");
+            assert_eq!((text.contains(&line), all.contains(&line)), (there, true), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_cycle_is_told_wherever_it_starts() {
+        for again in [3, 999, 1_000, 2_000, 2_998, 2_999, 3_000] {
+            let model = counter(3_000, again);
+            let checked = formula(&model, "F n == 4000");
+            let text = shown(&model, &checked, Shown::Ends);
+            let begins = text.matches("  for ever, from state ").count();
+            assert_eq!(begins, 1, "{again}: {text}");
+            assert!(text.contains(&format!("for ever, from state {again}:")), "{again}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_run_by_hand_is_told_like_any_other() {
+        let model = counter(20, 0);
+        let plan = Plan::new(&model, &Questions::default()).unwrap();
+        let budget = Budget::new(1 << 16);
+        let mut simulation = Simulation::new(&model, &plan, &budget).unwrap();
+        for _ in 0..5 {
+            assert!(simulation.take(0).unwrap());
+        }
+        assert_eq!(simulation.changed(), [("n".to_owned(), "5".to_owned())]);
+        assert_eq!(simulation.back(2), 2);
+        let mut text = Vec::new();
+        let trace = simulation.trace(&Room::in_memory(&budget)).unwrap();
+        write_run(&model, &trace, Shown::All, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.ends_with("  3  P: s -> s  (line 2)\n       n = 3\n"), "{text}");
+        // The budget ends a run that has no end.
+        let more = (0..1_000_000).find_map(|_| simulation.take(0).err());
+        assert!(more.is_some_and(|error| error.to_string().contains("too long for the memory")));
+    }
 }

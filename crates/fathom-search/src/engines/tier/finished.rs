@@ -21,6 +21,7 @@ use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use crate::closed_set::{Reached, sort_layers, width_of};
 use crate::error::SearchError;
+use crate::layer_loop::Observer;
 
 /// The states and layers of a search that has come to its end.
 #[derive(Debug)]
@@ -108,13 +109,14 @@ impl Reached for Finished {
         &self,
         volume: &Volume,
         budget: &Budget,
+        observer: &dyn Observer,
         bytes: usize,
         visit: &mut dyn FnMut(&[u64]) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
         let (runs, words) = (self.runs()?, self.width.words());
         if runs.is_empty() {
             // A search in RAM has left its layers alone.
-            return sort_layers(self, self.width, volume, budget, bytes, visit);
+            return sort_layers(self, self.width, (volume, budget), observer, bytes, visit);
         }
         let share = bytes / (runs.len() + 1);
         let scans = runs.iter().map(|run| Scan::new(run, budget, share)).collect::<Result<Vec<_>, _>>()?;
