@@ -86,6 +86,11 @@ impl Budget {
         Ok(charge)
     }
 
+    /// The same account, for what can be done without: what would leave less than `bytes` of it free is refused.
+    pub fn leaving(&self, bytes: usize) -> Budget {
+        Budget { account: Arc::clone(&self.account), limit: self.limit.saturating_sub(bytes) }
+    }
+
     /// The whole budget, in bytes.
     pub fn limit(&self) -> usize {
         self.limit
@@ -98,7 +103,7 @@ impl Budget {
 
     /// Bytes that may still be taken.
     pub fn free(&self) -> usize {
-        self.limit - self.used()
+        self.limit.saturating_sub(self.used())
     }
 
     /// The most bytes held at any one time.
@@ -138,7 +143,7 @@ impl Charge {
         let mut account = self.budget.lock();
         if bytes > self.bytes {
             let asked = bytes - self.bytes;
-            let free = self.budget.limit - account.used;
+            let free = self.budget.limit.saturating_sub(account.used);
             if asked > free {
                 return Err(BudgetError { owner: self.owner, asked, free, limit: self.budget.limit });
             }
@@ -318,6 +323,21 @@ mod tests {
         vector.reserve(1).unwrap();
         assert_eq!((budget.used(), budget.peak()), (48, 88));
         assert_eq!(vector[..], [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_can_be_done_without_leaves_the_rest_free() {
+        let budget = Budget::new(1000);
+        let spare = budget.leaving(300);
+        let held = spare.charge("luxury", 600).unwrap();
+        assert_eq!((spare.free(), budget.free()), (100, 400));
+        assert!(spare.charge("luxury", 101).is_err());
+        let needed = budget.charge("need", 350).unwrap();
+        assert_eq!((spare.free(), budget.free()), (0, 50));
+        assert!(spare.charge("luxury", 1).is_err());
+        drop((held, needed));
+        assert_eq!((spare.used(), budget.used()), (0, 0));
+        assert!(budget.leaving(2000).charge("luxury", 1).is_err());
     }
 
     #[test]

@@ -10,6 +10,18 @@ pub enum SearchError {
     /// The data budget is used up.
     #[error(transparent)]
     Budget(#[from] BudgetError),
+    /// The data budget is less than any search of such states can work with.
+    #[error(
+        "states of {bits} bits need at least {least} bytes for data on disk to be worked with, and there are {free}: give more with --ram or --data-budget"
+    )]
+    LeastBudget {
+        /// Bits of a record.
+        bits: u32,
+        /// The least that works.
+        least: usize,
+        /// What there is.
+        free: usize,
+    },
     /// Records have more bits than a key can have.
     #[error("a state has {bits} bits, more than the 65535 that can be stored")]
     TooWide {

@@ -57,7 +57,7 @@ impl Subject<'_> {
         let steps_bytes = threads * Steps::bytes_for(shape, columns, 3 * widest(self.judge));
         // Blocks of the log are as large as the first process made them, so the least budget is for those that began with it.
         let bytes = if self.least { 6 << 10 } else { [48 << 10, 64 << 10, 512 << 10][random.below(3)] };
-        let bytes = bytes.max(160 * shape.words() * 8);
+        let bytes = bytes.max(256 * shape.words() * 8);
         let budget = Budget::new(bytes + steps_bytes);
         let steps = budget.charge("steps of one state", steps_bytes)?;
         let every = [Duration::ZERO, Duration::from_secs(100)][random.below(2)];

@@ -218,7 +218,7 @@ fn without_layers_the_path_is_the_same() {
         let columns = Columns { labels: true, actions: true, ..Columns::NONE };
         let shape = system.shape();
         let steps = threads * Steps::bytes_for(shape, columns, 3 * widest(&judge));
-        let budget = Budget::new([8 << 10, 64 << 10][random.below(2)] + 128 * shape.words() * 8 + 2 * steps);
+        let budget = Budget::new([8 << 10, 64 << 10][random.below(2)] + 256 * shape.words() * 8 + 2 * steps);
         let settings = Settings {
             threads,
             conditions: conditions(shape),
@@ -449,7 +449,7 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
     let columns = Columns { labels: true, actions: true, ..Columns::NONE };
     let steps = threads * Steps::bytes_for(shape, columns, 3 * widest(judge));
     let bytes = [4 << 10, (24 << 10) + random.below(64 << 10), 1 << 20][random.below(3)];
-    let budget = || Budget::new(bytes.max(128 * shape.words() * 8) + 2 * steps);
+    let budget = || Budget::new(bytes.max(256 * shape.words() * 8) + 2 * steps);
     let conditions = conditions(shape);
     let settings = Settings {
         threads,

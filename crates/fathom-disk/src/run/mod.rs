@@ -16,7 +16,7 @@ pub mod writer;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::budget::{Budget, ChargedVec};
-use crate::codec::Codec;
+use crate::codec::{Codec, packed_bytes_max, payload_bytes_max};
 use crate::error::DiskError;
 use crate::key::KeyWidth;
 use crate::storage::{File, FileKind, Volume};
@@ -48,6 +48,8 @@ pub struct RunConfig {
     pub buffer_bytes: usize,
     /// A run of at most so many bytes stays in memory, if there is as much, and is written when that is needed.
     pub hold_bytes: usize,
+    /// What must stay free of the budget beside it.
+    pub hold_leaves: usize,
     /// What the file holds, for the counters.
     pub kind: FileKind,
 }
@@ -106,6 +108,7 @@ impl RunConfig {
             codecs: &[Codec::TokenLz4, Codec::Gap],
             buffer_bytes: 256 << 10,
             hold_bytes: 0,
+            hold_leaves: 0,
             kind: FileKind::RUN,
         }
     }
@@ -147,6 +150,24 @@ impl RunConfig {
         }
     }
 
+    /// What a run of this form takes at most that is open: its root, its ends and its footer.
+    pub fn open_bytes(&self) -> usize {
+        fence::page_bytes_max(self.width, self.fences_per_page)
+            + footer_bytes(self.width)
+            + self.width.words() * 16
+    }
+
+    /// What asking such a run, or going through it, takes at most beside what it is read into: a block and a frame, as they are coded and decoded, and a page.
+    pub fn reading_bytes(&self) -> usize {
+        let block = self.keys_per_block * self.width.words() * 8;
+        let fences = 2 * self.fences_per_page * fence_bytes(self.width);
+        if !self.codecs.iter().any(|codec| codec.compresses()) {
+            return block + payload_bytes_max(self.width, self.keys_per_block) + fences;
+        }
+        // With the first keys of groups and the names of tokens.
+        block + block / 8 + 2 * packed_bytes_max(self.width, self.keys_per_block) + fences + (2 << 10)
+    }
+
     /// The least memory with which live blocks are written.
     pub fn live_bytes(width: KeyWidth) -> usize {
         // A writer holds the block, its gaps and counts, the frame, and a page of fences per level.
@@ -155,7 +176,9 @@ impl RunConfig {
 
     /// What suits writing within about `bytes` of memory: live blocks where they fit, smaller ones where not.
     pub fn within(width: KeyWidth, tag: Tag, bytes: usize) -> Self {
-        let live = Self::live(width, tag);
+        // A page of fences for each level is held, and the root of every run.
+        let fences_per_page = (bytes / 8 / fence_bytes(width)).clamp(4, 256);
+        let live = Self { fences_per_page, ..Self::live(width, tag) };
         if bytes >= Self::live_bytes(width) {
             return Self { buffer_bytes: (bytes / 4).clamp(4096, 1 << 20) & !4095, ..live };
         }
@@ -320,6 +343,12 @@ impl Run {
         self.footer.raw_bytes_max as usize
     }
 
+    /// No page of fences of this run is longer.
+    fn page_bytes_max(&self) -> usize {
+        let page = frame::FRAME_HEADER_BYTES + fence::page_bytes_max(self.width, self.fences_per_page);
+        page.min(self.frame_bytes_max())
+    }
+
     fn footer_offset(&self) -> u64 {
         self.bytes - footer_bytes(self.width) as u64
     }
@@ -366,6 +395,11 @@ impl Footer {
         bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
         bytes
     }
+}
+
+/// What an entry of a page takes while it is written or asked.
+fn fence_bytes(width: KeyWidth) -> usize {
+    width.words() * 8 + size_of::<fence::Place>()
 }
 
 fn footer_bytes(width: KeyWidth) -> usize {

@@ -339,6 +339,23 @@ impl PieceFormat {
         PieceFormat { width, block_keys: (bytes / 8 / (width.words() * 8)).clamp(1, BLOCK_KEYS_MAX) }
     }
 
+    /// What a writer takes within about `bytes`.
+    pub fn writer_bytes(self, bytes: usize) -> usize {
+        self.block_bytes() + self.frame_bytes_max() + 2 * (bytes / 3).max(64)
+    }
+
+    /// What reading so many pieces at once takes, with about `bytes` for their buffers.
+    pub fn scan_bytes(self, pieces: usize, bytes: usize) -> usize {
+        let share = bytes / (pieces + 1);
+        // A merge has a key of each, and what it gives out.
+        pieces * (share.max(self.frame_bytes_max()) + self.block_bytes() + 2 * self.width.words() * 8)
+            + share.max(self.width.words() * 8)
+    }
+
+    fn block_bytes(self) -> usize {
+        self.block_keys * self.width.words() * 8
+    }
+
     fn frame_bytes_max(self) -> usize {
         FRAME_HEADER_BYTES + payload_bytes_max(self.width, self.block_keys)
     }

@@ -69,7 +69,8 @@ impl<'a> Sweep<'a> {
         for level in levels.iter_mut().skip(1) {
             level.page.reserve(words, run.fences_per_page)?;
         }
-        let page = ChargedVec::with_capacity(budget, "sweep", 0)?;
+        let apart = if levels.len() > 1 && !run.is_kept_in_memory() { run.page_bytes_max() } else { 0 };
+        let page = ChargedVec::with_capacity(budget, "sweep", apart)?;
         Ok(Self { run, block, source, levels, page })
     }
 

@@ -71,7 +71,7 @@ impl RunWriter {
         ends.resize(words * 2, 0)?;
         let header = header_bytes(config);
         let file = volume.create(name, config.kind)?;
-        let hold = |bytes| AlignedBuffer::new(budget, OWNER_HELD, bytes).ok();
+        let hold = |bytes| AlignedBuffer::new(&budget.leaving(config.hold_leaves), OWNER_HELD, bytes).ok();
         let held = Some(config.hold_bytes).filter(|&bytes| bytes > 0).and_then(hold);
         let mut output = Output { file, buffer, filled: 0, flushed: 0, held };
         output.append(&header)?;
@@ -97,6 +97,12 @@ impl RunWriter {
         let (frames, frame_bytes) = frame_bytes(config);
         let block = keys_per_block * width.words() * 8;
         Encoder::bytes(width, keys_per_block, codecs) + frames * frame_bytes + buffer_bytes + block
+    }
+
+    /// Bytes that it takes with pages of fences: a page for each level, of which few runs have more than four.
+    pub fn bytes_with_fences(config: &RunConfig) -> usize {
+        const LEVELS: usize = 4;
+        Self::bytes(config) + LEVELS * config.fences_per_page * super::fence_bytes(config.width)
     }
 
     /// Adds keys, strictly ascending and greater than all before; panics at the end of the block if they are not.
@@ -147,7 +153,7 @@ impl RunWriter {
         let words = self.config.width.words();
         let footer = self.footer.to_bytes(&self.ends[..words], &self.ends[words..]);
         self.output.append(&footer)?;
-        let bytes = self.output.finish(&self.budget)?;
+        let bytes = self.output.finish(&self.budget.leaving(self.config.hold_leaves))?;
         Ok(Written { keys: self.footer.keys, bytes })
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn check_against_judge<P: LayerPolicy>(
     // A budget is for what an engine keeps; the steps of one state must fit besides, whatever it is. Buffers double.
     let columns = Columns { labels: true, actions: true, ..Columns::NONE };
     // Two scans and a writer with pages of four keys hold a few dozen keys: wide records (128 bits and more) need more than the least budget.
-    let budget_bytes = budget_bytes.max(128 * shape.words() * 8);
+    let budget_bytes = budget_bytes.max(256 * shape.words() * 8);
     let steps_bytes = threads * Steps::bytes_for(shape, columns, 3 * widest(judge));
     let search = |settings: &Settings| {
         let budget = Budget::new(budget_bytes + steps_bytes);

@@ -257,6 +257,9 @@ fn on_disk_within(
     let kept = budget.charge("beside the engine", beside(system, threads))?;
     let (mut tier, _) = match Tier::open(&volume, budget, system.shape(), threads, OPTIONS) {
         Err(SearchError::Budget(refusal)) => return Err(refusal),
+        Err(SearchError::LeastBudget { least, free, .. }) => {
+            return Err(Budget::new(free).charge("the search", least).expect_err("there is less"));
+        }
         other => other.expect("memory does not fail"),
     };
     drop(kept);

@@ -9,7 +9,7 @@ use fathom_disk::window::Window;
 
 use super::candidates::Candidates;
 use super::closing::Closing;
-use super::shares::{Breadth, Repeats, Shares, TINY_BYTES};
+use super::shares::{Breadth, Repeats, Shares};
 use super::{Options, Tier, WINDOW_KEYS_MIN, lock};
 use crate::error::SearchError;
 
@@ -17,6 +17,8 @@ use crate::error::SearchError;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allotment {
     bytes: usize,
+    /// What is left to the body.
+    body_bytes: usize,
     threads: usize,
     breadth: Breadth,
     /// Layers in a row that were narrow.
@@ -52,8 +54,22 @@ impl Allotment {
     /// What the budget has free, some of it left to the body.
     pub(super) fn of(budget: &Budget, threads: usize) -> Allotment {
         let (free, threads) = (budget.free(), threads.max(1));
-        let bytes = free - (free / 8).min(BODY_BYTES_MAX * threads);
-        Allotment { bytes, threads, breadth: Breadth::Narrow, calm: 0, repeats: Repeats::Many, unlike: 0 }
+        let body_bytes = (free / 8).min(BODY_BYTES_MAX * threads);
+        let bytes = free - body_bytes;
+        Allotment {
+            bytes,
+            body_bytes,
+            threads,
+            breadth: Breadth::Narrow,
+            calm: 0,
+            repeats: Repeats::Many,
+            unlike: 0,
+        }
+    }
+
+    /// What is left to the body.
+    pub(super) fn body_bytes(&self) -> usize {
+        self.body_bytes
     }
 
     /// How it is shared out.
@@ -96,7 +112,7 @@ impl Tier {
     /// Shares the memory out anew if the layer that was closed, of so many new states, asks for it.
     pub(super) fn adjust(&mut self, workers: &mut [&mut Candidates], states: u64) -> Result<(), SearchError> {
         let Closing { collected, offered, .. } = self.closing;
-        if self.allotment.bytes < TINY_BYTES {
+        if self.shares.tight {
             return Ok(());
         }
         let closed = self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum();
@@ -114,9 +130,10 @@ impl Tier {
         let window_keys = self.window.capacity().min(self.shares.window_keys);
         self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;
         self.shards.iter().try_for_each(|shard| lock(shard).give_back(&self.place))?;
+        self.place.share(&self.shares, self.allotment.body_bytes);
         workers.iter_mut().try_for_each(|worker| worker.reshare(&self.place, &self.shares))?;
         let window_keys = window_keys.max(self.shares.window_keys.min(WINDOW_KEYS_MIN));
-        self.window = Window::new(self.place.width.bits(), window_keys, &self.place.budget)?;
+        self.window = self.place.window(window_keys)?;
         Ok(self.shards.iter().try_for_each(|shard| lock(shard).reshare(&self.place, &self.shares))?)
     }
 }

@@ -45,6 +45,7 @@ struct Spill {
     format: PieceFormat,
     bytes: usize,
     pieces_max: usize,
+    coded_max: usize,
 }
 
 /// Candidates that are shown to the window at one time.
@@ -59,7 +60,7 @@ impl Candidates {
         let shards = (0..shares.shards)
             .map(|_| {
                 let pieces = Pieces::new(&place.volume, &place.budget, format)?;
-                let coded = CodedPieces::new(place.width, &place.budget, shares.coded_bytes)?;
+                let coded = CodedPieces::new(place.width, &place.spare, shares.coded_bytes)?;
                 Ok(Collected { keys: buffer()?, coded, pieces })
             })
             .collect::<Result<_, DiskError>>()?;
@@ -75,6 +76,7 @@ impl Candidates {
                 format,
                 bytes: shares.spill_bytes,
                 pieces_max: shares.candidate_pieces_max,
+                coded_max: shares.coded_pieces_max,
             },
         })
     }
@@ -250,7 +252,7 @@ impl Collected {
         if used <= room / 4 * 3 && used < room {
             return Ok(());
         }
-        if self.coded.add(&self.keys) {
+        if self.coded.len() < spill.coded_max && self.coded.add(&self.keys) {
             self.keys.clear();
             return Ok(());
         }

@@ -19,8 +19,9 @@ use std::time::Instant;
 use fathom_disk::budget::ChargedVec;
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
+use fathom_disk::key::KeyWidth;
 use fathom_disk::run::sweep::{Sweep, retain_unmarked};
-use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter};
+use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
 use fathom_disk::set::{Difference, KeyStream, Tiers};
 
 use super::cost::Cost;
@@ -144,7 +145,7 @@ impl Tools {
 
 impl Known {
     pub(super) fn new(place: &Place, shares: &Shares) -> Result<Known, DiskError> {
-        let [dense_config, sparse_config] = run_configs(place, shares);
+        let [dense_config, sparse_config] = run_configs(place.width, place.tag, shares);
         Ok(Known {
             runs: Tiers::new(shares.fan),
             aside: Tiers::new(shares.fan),
@@ -288,9 +289,10 @@ impl Known {
         if !touched {
             return Ok(None);
         }
-        match runs.sweeps(&place.budget, self.shares.sweep_bytes) {
-            // What is new has to be written meanwhile.
-            Ok(sweeps) => Ok((place.budget.free() >= self.shares.reserve_bytes).then_some(sweeps)),
+        // What is new has to be written meanwhile.
+        let spare = place.budget.leaving(self.shares.reserve_bytes);
+        match runs.sweeps(&spare, self.shares.sweep_bytes) {
+            Ok(sweeps) => Ok(Some(sweeps)),
             Err(DiskError::Budget(_)) => Ok(None),
             Err(error) => Err(error),
         }
@@ -481,7 +483,16 @@ impl Known {
                 writer.push(fresh)?;
                 self.add_to_filter(place, fresh);
             }
-            _ => self.add_to_small_layers(place, tools, fresh)?,
+            _ => match self.add_to_small_layers(place, tools, fresh) {
+                // The table is a luxury: the rest of the layer is a run. That it was told of some of it does no harm.
+                Err(DiskError::Budget(_)) if !self.folded.is_growing() => {
+                    let mut writer = self.writer(place, self.candidates)?;
+                    writer.push(fresh)?;
+                    self.add_to_filter(place, fresh);
+                    *sink = Some(Sink::Run(Box::new(writer)));
+                }
+                outcome => outcome?,
+            },
         }
         tools.cost.write += began.elapsed();
         Ok(())
@@ -706,8 +717,8 @@ fn probe_config(bytes: usize) -> ProbeConfig {
 }
 
 /// Runs that are gone through, and runs in which keys are looked up. Large blocks are several times smaller, and decode in half the time.
-fn run_configs(place: &Place, shares: &Shares) -> [RunConfig; 2] {
-    let config = RunConfig::within(place.width, place.tag, shares.write_bytes);
+pub(super) fn run_configs(width: KeyWidth, tag: Tag, shares: &Shares) -> [RunConfig; 2] {
+    let config = RunConfig::within(width, tag, shares.write_bytes);
     let sparse = RunConfig { keys_per_block: config.keys_per_block.min(BLOCK_KEYS), ..config.clone() };
     if shares.block_keys <= config.keys_per_block {
         return [config, sparse];

@@ -12,7 +12,7 @@
 //! Invariants, at every boundary: the layers in the log are exactly those of breadth-first search; a state of any layer is in the table of its shard or in exactly one of
 //! its runs; the filter of a shard, if there is one, has every key of its runs; the window has only states that are known or wait as candidates.
 //!
-//! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on, or about 128 records where those are more. Disk: 1 to 2.5 bytes per state each for runs and layers.
+//! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on, or 256 records where those are more. Disk: 1 to 2.5 bytes per state each for runs and layers.
 
 mod allotment;
 mod candidates;
@@ -24,6 +24,7 @@ mod from_layers;
 mod journal;
 mod known;
 pub(in crate::engines) mod layer_store;
+mod needs;
 pub(in crate::engines) mod place;
 mod rest;
 mod shares;
@@ -156,9 +157,14 @@ impl Tier {
         let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
         let directory = RunDirectory::open(volume, options.tag)?;
         let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
-        let place = Place::new(volume, budget, width, options.tag, sequence);
+        let mut place = Place::new(volume, budget, width, options.tag, sequence);
         let allotment = Allotment::of(budget, threads);
         let shares = allotment.shares(&options, width);
+        let (least, free) = (needs::least_bytes(width), budget.free());
+        if free < least {
+            return Err(SearchError::LeastBudget { bits: shape.width_bits, least, free });
+        }
+        place.share(&shares, allotment.body_bytes());
         commit::set_ballast(&directory, &shares)?;
         match directory.committed().cloned() {
             Some(manifest) => commit::take_up(place, directory, (allotment, shares), options, &manifest),
@@ -184,7 +190,7 @@ impl Tier {
         give_large_blocks_back();
         store.drop_before(options.keep_from);
         let cursor = LayerCursor::new(place.width, &place.budget)?;
-        let window = Window::new(place.width.bits(), shares.window_keys.min(WINDOW_KEYS_MIN), &place.budget)?;
+        let window = place.window(shares.window_keys.min(WINDOW_KEYS_MIN))?;
         Ok(Tier {
             window,
             shards: shards.into_iter().map(Mutex::new).collect(),
@@ -258,7 +264,7 @@ impl Tier {
             let bits = self.place.width.bits();
             // The old one goes first: there may not be room for both.
             self.window = Window::new(bits, 0, &self.place.budget)?;
-            self.window = Window::new(bits, (held * 4).min(most), &self.place.budget)?;
+            self.window = self.place.window((held * 4).min(most))?;
         }
         Ok(())
     }
@@ -302,7 +308,7 @@ impl LayerPolicy for Tier {
 
     fn close_layer(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
         let states = self.end_closing(workers);
-        if self.place.budget.limit() < TINY_BYTES {
+        if self.shares.tight {
             self.closing.tools.clear();
         }
         if states > 0 {

@@ -2,11 +2,14 @@
 //!
 //! Measured on real models the shares are flat: half for runs that stay in memory and the filters, an eighth for the window, the rest for buffers. Where layers are
 //! [wide](Breadth::Wide) beside the budget, runs in memory would be a small part of them all, and candidates would go to disk in crumbs: there they have that half, with what closes
-//! layers. Below [`TINY_BYTES`] there are no filters and no table of small layers, and blocks are a few keys: everything works, nothing is fast.
+//! layers. Below [`TINY_BYTES`], and where records are so wide that a layer could not be closed otherwise, there are no filters and no runs in memory, and blocks are a few keys: everything works,
+//! nothing is fast.
 
 use fathom_disk::codec::Codec;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::run::{RunConfig, RunWriter, Tag};
+
+use super::needs::{Needs, root_bytes};
 
 /// How large layers are beside the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub enum Repeats {
 /// Sizes of the parts. They change speed, never results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shares {
+    /// Whether memory is so short that everything is let go of as soon as it can be.
+    pub tight: bool,
     /// Parts of the state space that are closed on their own.
     pub shards: usize,
     /// Threads that close shards at one time.
@@ -71,6 +76,8 @@ pub struct Shares {
     pub run_bytes: usize,
     /// What must stay free beside the ways through the runs, for writing.
     pub reserve_bytes: usize,
+    /// What must stay free beside everything that can be done without: see [`Needs`].
+    pub kept_free: usize,
     /// Runs are gone through if they have at most so many keys per candidate; else keys are looked up.
     pub dense_ratio: u64,
     /// Fences of its other runs that stay in memory.
@@ -85,7 +92,17 @@ pub struct Shares {
     pub runs_max: usize,
     /// Pieces of candidates of a thread and a shard that are read at once.
     pub candidate_pieces_max: usize,
+    /// The same of those that are coded in memory.
+    pub coded_pieces_max: usize,
 }
+
+/// All that layers may be like.
+const SITUATIONS: [(Breadth, Repeats); 4] = [
+    (Breadth::Narrow, Repeats::Many),
+    (Breadth::Narrow, Repeats::Few),
+    (Breadth::Wide, Repeats::Many),
+    (Breadth::Wide, Repeats::Few),
+];
 
 /// Keys in blocks of runs that are gone through, best first. Larger ones are hardly smaller per key.
 const BLOCK_KEYS: [usize; 3] = [8192, 4096, 2048];
@@ -99,8 +116,12 @@ const SWEEP_BYTES: usize = 192 << 10;
 const SMALL_BYTES: usize = 12 << 20;
 /// What writes candidates should have, for writes of a few dozen kilobytes.
 const SPILL_BYTES: usize = 128 << 10;
-/// Runs of a shard that are gone through from disk, at most: each needs a buffer and a block.
+/// Runs of a shard at most, and where layers are wide, and runs are gone through from disk: each needs a buffer and a block.
+const RUNS_MAX: usize = 64;
 const WIDE_RUNS_MAX: usize = 12;
+/// The part of memory for the roots of all runs, which are wide where records are; but a few runs there must be.
+const ROOTS_PART: usize = 16;
+const RUNS_MIN: usize = 4;
 
 /// Going through a key costs one to three nanoseconds; looking one up that no filter denies some hundreds.
 const DENSE_RATIO: u64 = 512;
@@ -115,18 +136,17 @@ const REGRET_PER_KEY: (u64, u64) = (4, 32);
 const TOLL_PER_KEY: u64 = 60;
 
 impl Shares {
-    /// Shares of `bytes` for so many threads.
-    pub fn of(
-        bytes: usize,
-        threads: usize,
-        width: KeyWidth,
-        (breadth, repeats): (Breadth, Repeats),
-    ) -> Shares {
-        if bytes < TINY_BYTES {
-            Shares::tiny(bytes, threads, width)
-        } else {
-            Shares::real(bytes, threads, width, (breadth, repeats))
-        }
+    /// Shares of `bytes` for so many threads. As many of them close shards at a time as there is memory for, whatever layers are like.
+    pub fn of(bytes: usize, threads: usize, width: KeyWidth, situation: (Breadth, Repeats)) -> Shares {
+        let fits = |closers: &usize| {
+            let mut all = SITUATIONS.iter().map(|like| Shares::real(bytes, threads, *closers, width, *like));
+            all.all(|shares| Needs::of(&shares, threads, width).total(shares.closers) <= bytes)
+        };
+        let closers = if bytes < TINY_BYTES { None } else { (1..=threads).rev().find(fits) };
+        let Some(closers) = closers else { return Shares::tiny(bytes, threads, width) };
+        let shares = Shares::real(bytes, threads, closers, width, situation);
+        let kept_free = Needs::of(&shares, threads, width).kept_free(shares.closers);
+        Shares { kept_free, ..shares }
     }
 
     /// Memory for reading runs that are merged: what reads candidates and runs while a layer is closed is free then.
@@ -156,7 +176,13 @@ impl Shares {
         }
     }
 
-    fn real(bytes: usize, threads: usize, width: KeyWidth, (breadth, repeats): (Breadth, Repeats)) -> Shares {
+    fn real(
+        bytes: usize,
+        threads: usize,
+        closers: usize,
+        width: KeyWidth,
+        (breadth, repeats): (Breadth, Repeats),
+    ) -> Shares {
         let part = |thousandths: usize| bytes / 1000 * thousandths;
         let wide = breadth == Breadth::Wide;
         let choose = |narrow: usize, wide_part: usize| part(if wide { wide_part } else { narrow });
@@ -167,7 +193,7 @@ impl Shares {
         };
         let shards = if threads > 1 { (2 * threads).next_power_of_two() } else { 1 };
         let shards = shards.min(1 << width.bits().div_ceil(2).min(10));
-        let closers = threads.min(shards).max(1);
+        let closers = closers.min(shards).max(1);
         let close_bytes = choose(130, 400) / closers;
         // A writer with blocks worth the name, where it costs little of the budget.
         let live_bytes = RunConfig::live_bytes(width).min(bytes / 24);
@@ -176,7 +202,9 @@ impl Shares {
         let write_bytes = (close_bytes / if wide { 5 } else { 6 }).max(live_bytes);
         let (block_keys, writer_bytes) =
             large_block(width, write_bytes, close_bytes / if wide { 4 } else { 2 });
-        Shares {
+        let log_block_keys = (close_bytes / 8 / (width.words() * 8)).clamp(1, 256);
+        let shares = Shares {
+            tight: false,
             shards,
             closers,
             filter_bytes: choose(400, 0) / shards,
@@ -201,18 +229,27 @@ impl Shares {
             block_keys,
             run_bytes: choose(if bytes < SMALL_BYTES { 460 } else { 540 } + more_runs, 50) / shards,
             reserve_bytes: (part(40) / closers).max(writer_bytes),
+            kept_free: 0,
             dense_ratio: DENSE_RATIO,
             fence_bytes: part(20) / shards,
             log_block_bytes: (bytes / 256).clamp(512, 32 << 10).next_power_of_two(),
-            log_block_keys: 256,
+            log_block_keys,
             fan: 4,
-            runs_max: if wide { WIDE_RUNS_MAX } else { 64 },
+            runs_max: if wide { WIDE_RUNS_MAX } else { RUNS_MAX },
             candidate_pieces_max: (close_bytes / threads / (16 << 10)).clamp(8, 64),
-        }
+            coded_pieces_max: (close_bytes / threads / 4 / (256 * width.words() * 8)).clamp(1, 64),
+        };
+        let roots = bytes / ROOTS_PART / shares.shards / root_bytes(width, &shares);
+        let reserve_bytes =
+            shares.reserve_bytes.max(Needs::of(&shares, threads, width).kept_free_closing(closers));
+        Shares { reserve_bytes, runs_max: shares.runs_max.min(roots).max(RUNS_MIN), ..shares }
     }
 
     fn tiny(bytes: usize, threads: usize, width: KeyWidth) -> Shares {
+        let write_bytes = bytes / 24;
+        let root = RunConfig::within(width, Tag::default(), write_bytes).open_bytes();
         Shares {
+            tight: true,
             shards: 1,
             closers: 1,
             filter_bytes: if bytes < 16 << 10 { 0 } else { bytes / 8 },
@@ -230,17 +267,19 @@ impl Shares {
             piece_bytes: bytes / 16,
             scan_bytes: bytes / 24,
             sweep_bytes: bytes / 12,
-            write_bytes: bytes / 24,
+            write_bytes,
             block_keys: 1,
             run_bytes: 0,
             reserve_bytes: bytes / 2,
+            kept_free: 0,
             dense_ratio: DENSE_RATIO,
             fence_bytes: 0,
             log_block_bytes: (bytes / 128).clamp(64, 512),
             log_block_keys: (bytes / 32 / (width.words() * 8)).clamp(1, 64),
             fan: 2,
-            runs_max: (bytes / 2048).max(2),
+            runs_max: (bytes / 2048).min(bytes / 8 / root).max(2),
             candidate_pieces_max: 1,
+            coded_pieces_max: 1,
         }
     }
 }

@@ -91,7 +91,7 @@ impl Folded {
         self.held = None;
         let own = Budget::new(room.making.max(room.growing.unwrap_or(0)));
         let withheld = own.charge(OWNER, own.limit() - room.making)?;
-        let Ok(charge) = place.budget.charge(OWNER, room.making) else { return Ok(false) };
+        let Ok(charge) = place.spare.charge(OWNER, room.making) else { return Ok(false) };
         self.refused = Some((count, room.made));
         let Some(mut trie) = SharedTrie::build(place.width, &own, keys)? else { return Ok(false) };
         let growing = room.growing.is_some();

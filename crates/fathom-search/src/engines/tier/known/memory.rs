@@ -42,7 +42,7 @@ const HELD_BYTES_MORE: u64 = 4 << 10;
 impl Known {
     /// Lets go of what memory it can; [`Known::reshare`] follows.
     pub(in super::super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
-        if self.folded.is_growing() {
+        if self.folded.is_growing() || place.width.words() > 2 {
             self.flush(place)?;
         }
         if self.folded.is_there() {
@@ -57,7 +57,7 @@ impl Known {
     /// Takes other shares.
     pub(in super::super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
         self.shares = *shares;
-        [self.dense_config, self.sparse_config] = run_configs(place, shares);
+        [self.dense_config, self.sparse_config] = run_configs(place.width, place.tag, shares);
         (self.regret, self.lasting_regret, self.looked_up) = (0, 0, 0);
         // The next small layers have room within another share.
         self.small_keys = 0;
@@ -103,7 +103,7 @@ impl Known {
         // Beside a trie that grows nothing is looked up in runs: memory is for small layers.
         let fits = wanted <= room && !self.folded.is_growing();
         let hold_bytes = if fits { wanted as usize } else { 0 };
-        RunConfig { hold_bytes, ..config.clone() }
+        RunConfig { hold_bytes, hold_leaves: self.shares.reserve_bytes, ..config.clone() }
     }
 
     fn keep_within(&mut self, place: &Place, mut room: usize) -> Result<(), DiskError> {
@@ -117,12 +117,16 @@ impl Known {
                 wanted.push(run);
             }
         }
-        self.kept_bytes = wanted.iter().map(|run| run.bytes() as usize).sum();
-        for run in wanted.into_iter().filter(|run| !run.is_kept_in_memory()) {
-            run.keep_in_memory(&place.budget)?;
+        for run in wanted.iter().filter(|run| !run.is_kept_in_memory()) {
+            match run.keep_in_memory(&place.spare) {
+                Ok(()) | Err(DiskError::Budget(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
+        wanted.retain(|run| run.is_kept_in_memory());
+        self.kept_bytes = wanted.iter().map(|run| run.bytes() as usize).sum();
         let mut room = self.shares.fence_bytes;
-        self.runs.load_fences(&place.budget, |run| {
+        self.runs.load_fences(&place.spare, |run| {
             let fences = run.blocks() as usize * (place.width.words() * 8 + 16);
             let wanted = !run.is_kept_in_memory() && fences <= room;
             if wanted {
@@ -301,12 +305,12 @@ impl Known {
         let taken = room.made + self.filter.bytes();
         self.keep_within(place, self.shares.run_bytes.saturating_sub(taken))?;
         // What goes through the runs takes its blocks as it comes to them.
-        let most = place.budget.free().saturating_sub(self.runs.scan_bytes() + self.shares.merge_bytes());
+        let most = place.spare.free().saturating_sub(self.runs.scan_bytes() + self.shares.merge_bytes());
         let room = Room { making: room.making.min(most).max(room.made), ..room };
         let words = place.width.words();
         let fits = self
             .runs
-            .scan(&place.budget, words, self.shares.merge_bytes())
+            .scan(&place.spare, words, self.shares.merge_bytes())
             .and_then(|mut stream| self.folded.fold(place, &mut stream, keys, room));
         let fits = match fits {
             // Another thread has the memory now: a trie is a luxury.
@@ -334,7 +338,9 @@ impl Known {
         self.drop_filter(place)?;
         self.keep_within(place, self.shares.run_bytes.saturating_sub(bytes))?;
         let blocks = (bytes / 64).saturating_sub(1);
-        let mut filter = Bloom::new(blocks, expected, &place.budget)?;
+        let Ok(mut filter) = Bloom::new(blocks, expected, &place.spare) else {
+            return self.keep_in_memory(place);
+        };
         let buffer = self.shares.scan_bytes;
         for (_, run) in self.runs.runs() {
             let mut scan = Scan::new(run, &place.budget, buffer)?;

@@ -27,8 +27,10 @@ impl SmallLayers {
         let words = place.width.words();
         // In the table a key takes about what it would in bytes.
         let room = bytes / (words * 8 + place.width.bytes() + 1);
-        let keys = ChargedVec::with_capacity(&place.budget, "small layers", room * words)?;
-        let mut table = Table::whole(place.width.bits(), &place.budget)?;
+        // Where a trie may grow, the table is asked in its place: there it is no luxury.
+        let budget = if words > 2 { &place.spare } else { &place.budget };
+        let keys = ChargedVec::with_capacity(budget, "small layers", room * words)?;
+        let mut table = Table::whole(place.width.bits(), budget)?;
         // If there is room at once.
         let _ = table.reserve(expected);
         Ok(SmallLayers { words, keys, table })
