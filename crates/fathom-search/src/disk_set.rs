@@ -11,11 +11,12 @@
 //! ```
 //! For depth-first searches: nothing is postponed, so a state that was met long ago may cost a read. The set only grows, and goes away with its files.
 //!
-//! Memory: the bytes it is given, of which a quarter is for merging runs; what is asked for at once, twice; and as much of the rest of the budget as its filter can use, at 8 bits per record, and then runs, which are looked
-//! up there as they are on disk. I/O: every
-//! record is written once and rewritten at most log_8(runs) times; a look-up reads a block of each run that may hold the record.
+//! Memory: the bytes it is given, of which a quarter is for merging runs and an eighth for the roots of runs; what is asked for at once, twice; and as much of the rest of the budget as its filter can use, at 8 bits per
+//! record, and then runs, which are looked up there as they are on disk. These two are luxuries: an eighth of the budget is left to whoever else needs it, and what merging takes is always there. I/O: every
+//! record is written once and rewritten at most log_8(runs) times, or more often where there may be few runs; a look-up reads a block of each run that may hold the record.
 
 use fathom_disk::budget::{Budget, BudgetError, Charge, ChargedVec};
+use fathom_disk::error::DiskError;
 use fathom_disk::filter::BloomChain;
 use fathom_disk::hash::hash_key;
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
@@ -33,14 +34,19 @@ use crate::error::SearchError;
 pub struct DiskSet {
     volume: Volume,
     budget: Budget,
+    /// The same, for what can be done without.
+    spare: Budget,
     /// What its files are called.
     name: String,
     files: u64,
     config: RunConfig,
     young: Recent,
     old: Recent,
-    filter: BloomChain,
+    /// None if there was never memory for one: then every record may be in a run.
+    filter: Option<BloomChain>,
     runs: Tiers,
+    /// How many there may be.
+    runs_max: usize,
     prober: Prober,
     /// The places of records that must be looked up; the records in order, each once; and whether they were found.
     open: Vec<u32>,
@@ -59,6 +65,10 @@ const FILTER_BITS: u32 = 8;
 const ASKED_BYTES: usize = 5;
 /// The least memory that it works with, per word of a record.
 const BYTES_MIN: usize = 1 << 10;
+/// The part of the budget that filters and runs in memory leave to others: one in so many.
+const LEFT_PART: usize = 8;
+/// Runs that there may be in any case.
+const RUNS_MIN: usize = 4;
 
 impl DiskSet {
     /// An empty set of records of a shape, with files on a volume, all beginning with `name`.
@@ -73,22 +83,29 @@ impl DiskSet {
         let words = width.words();
         let bytes = bytes.max(BYTES_MIN * words);
         let records = bytes / 4 / (words * 8 + Recent::SLOT_BYTES);
+        let config = RunConfig::within(width, Tag::default(), bytes / 16);
+        // A writer, two runs that are read, and what a merge gives out. At the least budgets it finds that in what luxuries leave to others.
+        let merging = RunWriter::bytes_with_fences(&config) + 2 * config.reading_bytes() + words * 64;
+        let reserve = budget.charge("merging", merging.min(budget.limit() / 16).max(bytes / 4))?;
+        let spare = budget.leaving(budget.limit() / LEFT_PART + reserve.bytes());
         Ok(DiskSet {
             volume: volume.clone(),
             budget: budget.clone(),
             name: name.to_owned(),
             files: 0,
-            config: RunConfig::within(width, Tag::default(), bytes / 16),
+            runs_max: (bytes / 8 / config.open_bytes()).max(RUNS_MIN),
+            config,
             young: Recent::new(words, records, budget)?,
             old: Recent::new(words, records, budget)?,
-            filter: BloomChain::new(FILTER_BITS, budget),
+            filter: Some(BloomChain::new(FILTER_BITS, &spare)),
+            spare,
             runs: Tiers::default(),
             prober: Prober::new(budget, width, ProbeConfig::within(bytes / 8))?,
             open: Vec::new(),
             sought: Vec::new(),
             found: Vec::new(),
             asked: budget.charge("asked", 0)?,
-            reserve: budget.charge("merging", bytes / 4)?,
+            reserve,
             count: 0,
         })
     }
@@ -115,26 +132,47 @@ impl DiskSet {
         writer.push(&self.old.records)?;
         // Nothing is taken up: what is lost with the machine is made again.
         writer.finish(false)?;
-        for record in self.old.records.chunks_exact(self.config.width.words()) {
-            self.filter.insert(hash_key(record))?;
-        }
+        self.filter_old();
         self.runs.insert(0, self.open_run(&name)?);
-        while let Some(level) = self.runs.due() {
+        self.merge(kept_free)?;
+        for (_, run) in self.runs.runs().filter(|(_, run)| !run.is_kept_in_memory()) {
+            if run.bytes() < self.spare.free() as u64 {
+                run.keep_in_memory(&self.spare)?;
+            }
+        }
+        // It is there: what can be done without has left it free.
+        self.reserve.resize(kept_free)?;
+        Ok(())
+    }
+
+    /// Tells the filter of the old records. One that was never told of any, for want of memory, says nothing for good.
+    fn filter_old(&mut self) {
+        let DiskSet { filter, old, config, .. } = self;
+        let mut records = old.records.chunks_exact(config.width.words());
+        if let Some(chain) = filter
+            && records.any(|record| chain.insert(hash_key(record)).is_err())
+        {
+            *filter = None;
+        }
+    }
+
+    /// Merges runs until there are few enough, within so many bytes.
+    fn merge(&mut self, within: usize) -> Result<(), DiskError> {
+        loop {
+            let due = self.runs.due();
+            if due.is_none() && self.runs.runs().count() <= self.runs_max {
+                return Ok(());
+            }
             let name = self.next_name();
             let DiskSet { runs, volume, budget, config, .. } = self;
-            runs.merge_level(volume, budget, level, &name, config, kept_free, false)?;
+            match due {
+                Some(level) => runs.merge_level(volume, budget, level, &name, config, within, false)?,
+                None => runs.merge_smallest(volume, budget, &name, config, within, false)?,
+            }
             for gone in runs.retired() {
-                volume.remove(&gone).map_err(fathom_disk::error::DiskError::from)?;
+                volume.remove(&gone)?;
             }
         }
-        for (_, run) in self.runs.runs().filter(|(_, run)| !run.is_kept_in_memory()) {
-            if run.bytes() < self.budget.free().saturating_sub(2 * kept_free) as u64 {
-                run.keep_in_memory(&self.budget)?;
-            }
-        }
-        // The filter may have taken what was kept free: then merging makes do with less.
-        self.reserve.resize(kept_free.min(self.budget.free() / 2))?;
-        Ok(())
     }
 
     fn open_run(&self, name: &str) -> Result<Run, SearchError> {
@@ -203,7 +241,7 @@ impl Visited for DiskSet {
             let hash = hash_key(record);
             if self.young.contains(record, hash) || self.old.contains(record, hash) {
                 present.push(place);
-            } else if self.filter.may_contain(hash) {
+            } else if self.filter.as_ref().is_none_or(|filter| filter.may_contain(hash)) {
                 self.open.push(place);
             }
         }
@@ -333,5 +371,33 @@ mod tests {
             }
             assert_eq!(set.len(), judge.len() as u64);
         }
+    }
+
+    /// Two sets, as a nested search has them, beside a path and the steps of a state: what more memory finishes than less does not depend on how much more.
+    #[test]
+    fn sets_that_share_a_budget_grow_at_every_budget() {
+        let mut refused = Vec::new();
+        for (bits, keys) in [(40, 30_000u64), (130, 12_000), (600, 4_000)] {
+            let mut shape = oracle::forms::random_graph(&mut Random::new(1), 3).shape;
+            shape.width_bits = bits;
+            let words = shape.words();
+            for kib in (0..60).step_by(2).map(|step| 16 + step * 7 + step * step / 3) {
+                let limit = (kib << 10) * words;
+                let budget = Budget::new(limit);
+                let volume = Volume::in_memory(512);
+                let _beside = budget.charge("path and steps", limit / 8 + limit / 16).unwrap();
+                let make = |name| DiskSet::new(&shape, &volume, name, limit / 4, &budget).unwrap();
+                let mut sets = [make("visited"), make("red")];
+                let mut record = vec![0; words];
+                let outcome = (0..keys).try_for_each(|number| {
+                    record[words - 1] = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
+                    record[0] |= number & 1;
+                    sets.iter_mut().try_for_each(|set| set.insert(&record).map(|new| assert!(new)))
+                });
+                refused
+                    .extend(outcome.err().map(|error| format!("{bits} bits, {kib} KiB per word: {error}")));
+            }
+        }
+        assert!(refused.is_empty(), "{} refused: {refused:#?}", refused.len());
     }
 }
