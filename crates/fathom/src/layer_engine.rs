@@ -265,7 +265,7 @@ fn disk_figures(used: tier::DiskUse, counts: &IoCounts, outcome: &Outcome) -> (D
 }
 
 /// Whether an error says that there is no more room for files.
-fn room_used_up(error: &SearchError) -> Option<Limit> {
+pub(crate) fn room_used_up(error: &SearchError) -> Option<Limit> {
     match error {
         SearchError::DiskLimit { .. } => Some(Limit::Disk),
         SearchError::Disk(error) if DiskError::is_full(error) => Some(Limit::DiskFull),

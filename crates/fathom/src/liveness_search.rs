@@ -26,7 +26,7 @@ use crate::assemble::{Model, System};
 use crate::execution::Execution;
 use crate::figures::{DiskFigures, IoFigures, PassFigures};
 use crate::home::Home;
-use crate::layer_engine::LayerEngine;
+use crate::layer_engine::{LayerEngine, room_used_up};
 use crate::liveness_property::LivenessProperty;
 use crate::observer::Watcher;
 use crate::run::{Layers, Limit, RunError};
@@ -254,6 +254,32 @@ fn dispatch(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, 
     }
 }
 
+/// A search on the fly that had to end, since there was no more room for its files, when it knew so many states.
+fn without_room(task: &Task<'_>, states: u64, limit: Limit) -> Searched {
+    Searched {
+        engine: task.engine,
+        ending: Ending::Stopped,
+        states,
+        transitions: 0,
+        visits: states,
+        edges: 0,
+        faults: 0,
+        layers: Layers::default(),
+        lasso: None,
+        untraced: None,
+        fault: None,
+        fault_untraced: None,
+        threads: 1,
+        store: "tier",
+        gave_up: Some(limit),
+        disk: None,
+        certified: false,
+        passes: None,
+        early: None,
+        checksum: None,
+    }
+}
+
 /// On the fly, depth-first: with a few bits per state, with exact sets in RAM, or with exact sets on disk.
 fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, RunError> {
     let Task { budget, room, observer, .. } = *task;
@@ -278,7 +304,13 @@ fn nested(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, Ru
             let bytes = budget.limit() / 4;
             let mut visited = DiskSet::new(shape, volume, "visited", bytes, budget)?;
             let mut red = DiskSet::new(shape, volume, "red", bytes, budget)?;
-            ndfs::run(system, &mut visited, &mut red, room, &settings, observer)?
+            match ndfs::run(system, &mut visited, &mut red, room, &settings, observer) {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    let limit = room_used_up(&error).ok_or(error)?;
+                    return Ok(without_room(task, visited.len(), limit));
+                }
+            }
         }
         (None, LivenessEngine::Bitstate) => {
             // The rest is for the stacks, and for the run that is told.
