@@ -5,7 +5,8 @@
 //! write dropped, kept or torn at sector or byte, holes filled with zeros or rubbish; each name change dropped or kept, in any
 //! order. (File systems promise more; what holds here holds there.)
 //!
-//! Operations are numbered from 0 over all calls of the trait but `close`, so a test can strike at each in turn.
+//! Operations are numbered from 0 over all calls of the trait but `close`, so a test can strike at each in turn. They stay in order, unless it is told to [delay](FaultyStorage::delaying): then
+//! they are done aside like those of a slow device.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -36,6 +37,7 @@ pub enum Fault {
 pub struct FaultyStorage {
     disk: Arc<Mutex<Disk>>,
     block_bytes: usize,
+    delays: bool,
 }
 
 #[derive(Debug, Default)]
@@ -90,7 +92,12 @@ impl FaultyStorage {
     pub fn new(block_bytes: usize, seed: u64) -> Self {
         assert!(block_bytes.is_power_of_two(), "a block size is a power of two");
         let disk = Disk { random: Random(seed), ..Disk::default() };
-        Self { disk: Arc::new(Mutex::new(disk)), block_bytes }
+        Self { disk: Arc::new(Mutex::new(disk)), block_bytes, delays: false }
+    }
+
+    /// The same disk, which says that it is slow: what is read ahead and written behind is done by threads of their own, so which operation has which number is a matter of timing.
+    pub fn delaying(self) -> Self {
+        Self { delays: true, ..self }
     }
 
     /// Strikes at the `operation`-th operation from now (0 is the next).
@@ -136,7 +143,7 @@ impl FaultyStorage {
             random,
             ..Disk::default()
         };
-        Self { disk: Arc::new(Mutex::new(disk)), block_bytes: self.block_bytes }
+        Self { disk: Arc::new(Mutex::new(disk)), block_bytes: self.block_bytes, delays: self.delays }
     }
 
     fn disk(&self) -> MutexGuard<'_, Disk> {
@@ -147,6 +154,10 @@ impl FaultyStorage {
 impl Storage for FaultyStorage {
     fn block_bytes(&self) -> usize {
         self.block_bytes
+    }
+
+    fn delays(&self) -> bool {
+        self.delays
     }
 
     fn describe(&self) -> String {

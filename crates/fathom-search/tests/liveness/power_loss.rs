@@ -108,3 +108,46 @@ fn passes_that_lose_power_find_the_same_violation() {
     eprintln!("{found} lassos, power lost {crashed} times; {between} were taken up between passes");
     assert!(found > 50 && crashed > 50 && between > 20, "the mix is fair");
 }
+
+/// Fails, short, torn and flipped operations, on devices that answer at once and on slow ones, during ordering, numbering, passes and ranks: an error that says so, or the right verdict; and what is
+/// left is gone on with.
+#[test]
+fn a_device_that_fails_lies_or_tears_never_makes_passes_wrong() {
+    let (mut struck, mut failed, mut proven) = (0u64, 0u64, 0u64);
+    for seed in 0..24 {
+        let weak = seed % 2 == 0;
+        let Some((graph, automaton, profile)) = holding(seed, weak) else { continue };
+        let product = product(&graph, &automaton, &[]);
+        let question = Question { product: &product, weak, graph: seed % 4 == 1 };
+        let quiet = FaultyStorage::new(64, seed);
+        assert!(attempt(question, &quiet, 0).expect("nothing fails").lasso.is_none());
+        for operation in (seed % 5..quiet.operations()).step_by(5) {
+            let fault = [Fault::Fail, Fault::Short, Fault::Tear, Fault::Flip][(operation / 5) as usize % 4];
+            let about = format!("seed {seed}, {fault:?} at operation {operation}");
+            let storage = FaultyStorage::new(64, seed ^ operation);
+            let storage = if operation % 2 == 0 { storage.delaying() } else { storage };
+            storage.strike(operation, fault);
+            let first = attempt(question, &storage, 0);
+            let outcome = match first {
+                Ok(outcome) => Ok(outcome),
+                Err(SearchError::Budget(refusal)) => panic!("{about}: {refusal}"),
+                Err(_) => {
+                    failed += 1;
+                    attempt(question, &storage, 1)
+                }
+            };
+            struck += 1;
+            match outcome {
+                Ok(outcome) => {
+                    assert!(outcome.lasso.is_none(), "{about}");
+                    let audited = audited_product(&product, &Volume::new(storage.clone()), profile.as_ref());
+                    assert!(audited.is_ok() || fault == Fault::Flip, "{about}: {audited:?}");
+                    proven += u64::from(audited.is_ok());
+                }
+                Err(error) => assert!(fault == Fault::Flip, "{about}: {error}"),
+            }
+        }
+    }
+    eprintln!("{struck} strikes, {failed} errors, {proven} proofs in the end");
+    assert!(struck > 100 && failed > struck / 4 && proven > struck / 2, "{struck}, {failed}, {proven}");
+}
