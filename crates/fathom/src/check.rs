@@ -191,7 +191,6 @@ pub fn check(
     let elapsed = began.elapsed();
     watcher.finish().map_err(RunError::Records)?;
     drop(reserve);
-    let complete = outcome.ending == Ending::Complete;
     let tracer = Tracer {
         model,
         plan,
@@ -202,24 +201,7 @@ pub fn check(
         threads: resources.threads,
         observer: &watcher.tracing(),
     };
-    let mut answers = Vec::new();
-    for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
-        let trace = finding.as_ref().map(|finding| tracer.shown(number, finding));
-        let (trace, untraced) = told(trace, watcher)?;
-        answers.push(Answer {
-            verdict: match property.kind {
-                PropertyKind::Cover { label } if outcome.labels_seen.holds(label) => Verdict::Holds,
-                PropertyKind::Cover { .. } if complete => Verdict::Violated,
-                PropertyKind::Cover { .. } => Verdict::Unknown,
-                kind => verdict_on(kind, finding.is_some(), complete),
-            },
-            vacuous: is_vacuous(property, outcome.labels_seen),
-            property: property.clone(),
-            trace,
-            untraced,
-            search: None,
-        });
-    }
+    let answers = tracer.answers(watcher)?;
     let mut counts = Counts::of(&outcome);
     if plan.constraint.is_some() {
         // States that have lost their steps to the constraint are among them.
@@ -333,6 +315,31 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
+    /// The answers to all questions of the plan.
+    fn answers(&self, watcher: &Watcher) -> Result<Vec<Answer>, RunError> {
+        let Tracer { plan, outcome, .. } = *self;
+        let complete = outcome.ending == Ending::Complete;
+        let mut answers = Vec::new();
+        for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
+            let trace = finding.as_ref().map(|finding| self.shown(number, finding));
+            let (trace, untraced) = told(trace, watcher)?;
+            answers.push(Answer {
+                verdict: match property.kind {
+                    PropertyKind::Cover { label } if outcome.labels_seen.holds(label) => Verdict::Holds,
+                    PropertyKind::Cover { .. } if complete => Verdict::Violated,
+                    PropertyKind::Cover { .. } => Verdict::Unknown,
+                    kind => verdict_on(kind, finding.is_some(), complete),
+                },
+                vacuous: is_vacuous(property, outcome.labels_seen),
+                property: property.clone(),
+                trace,
+                untraced,
+                search: None,
+            });
+        }
+        Ok(answers)
+    }
+
     /// The run to a finding, replayed.
     fn shown(&self, number: usize, finding: &Finding) -> Result<Trace, RunError> {
         let Tracer { model, plan, system, kept, outcome, room, threads, observer } = *self;

@@ -15,6 +15,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
 use fathom_search::layer_loop::{self, Ending, Observer, Tuning};
+use fathom_search::path::{Path, Room};
 use fathom_search::possible;
 use fathom_search::trace::path_to;
 
@@ -27,6 +28,7 @@ use crate::property::{Plan, Property, PropertyKind};
 use crate::run::{Counts, Exploration, Limit, RunError, Usage, limit_of};
 use crate::scratch::{PARENT, Scratch};
 use crate::settings::Resources;
+use crate::trace::Trace;
 
 /// How many states the judge looks at for a goal that cannot be reached.
 pub const JUDGED_STATES_MAX: usize = 20_000;
@@ -97,12 +99,7 @@ pub fn check(
     let trace = trapped.map(|(layer, record)| {
         let (room, observer) = (layer_engine::room(&budget, None), watcher.tracing());
         let path = path_to(&system, &table, &room, &observer, (layer, &record))?;
-        let plan = Plan::of_possibility(possibility);
-        let judge = Judge { model, plan: &plan, number: 0, room: &room, observer: &observer };
-        let path = judge.real_path(path.expect("all layers are kept"))?;
-        let last = path.last_record()?.expect("a path has a state");
-        never_reached(model, possibility, &last, &budget, &observer)?;
-        judge.judged(Some(path), None, true)
+        trap(model, possibility, path.expect("all layers are kept"), &room, &observer)
     });
     let (trace, untraced) = told(trace, watcher)?;
     let verdict = match (found, limit) {
@@ -128,6 +125,22 @@ pub fn check(
     let property = possibility.property.clone();
     let answers = vec![Answer { property, verdict, trace, untraced, vacuous: false, search }];
     Ok(Checked::new(answers, exploration, Stop::First))
+}
+
+/// The run to a state from where the goal cannot be reached, if the reference agrees.
+fn trap(
+    model: &Model,
+    possibility: &Possibility,
+    path: Path,
+    room: &Room,
+    observer: &dyn Observer,
+) -> Result<Trace, RunError> {
+    let plan = Plan::of_possibility(possibility);
+    let judge = Judge { model, plan: &plan, number: 0, room, observer };
+    let path = judge.real_path(path)?;
+    let last = path.last_record()?.expect("a path has a state");
+    never_reached(model, possibility, &last, room.budget(), observer)?;
+    judge.judged(Some(path), None, true)
 }
 
 /// Looks for the goal in what can really be reached from a state; finding it is an error of fathom.

@@ -285,21 +285,16 @@ pub fn explore(
     watcher: &Watcher,
     home: Option<&Home>,
 ) -> Result<Exploration, RunError> {
+    let execution = Execution::wanted(resources, watcher);
     let product;
     let plain;
     let system: &dyn TransitionSystem = match property {
         Some(property) => {
-            product = liveness_search::product(
-                model,
-                property,
-                &property.automaton,
-                &[],
-                Execution::wanted(resources, watcher),
-            )?;
+            product = liveness_search::product(model, property, &property.automaton, &[], execution)?;
             &product
         }
         None => {
-            plain = model.system(Vec::new(), Execution::wanted(resources, watcher));
+            plain = model.system(Vec::new(), execution);
             &plain
         }
     };

@@ -2,6 +2,7 @@
 
 pub mod escape;
 pub mod json;
+mod numbers;
 pub mod say;
 pub mod text;
 pub mod trace;

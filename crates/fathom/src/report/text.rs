@@ -13,6 +13,7 @@ use crate::property::{Property, PropertyKind};
 use crate::run::{Exploration, Layers, Limit};
 
 use super::escape::Printable;
+pub use super::numbers::{count, plural};
 
 /// What is said where faults were not looked for everywhere.
 const PRUNED: &str = "note: faults were not looked for everywhere, only where the formula leads; --faults stop looks everywhere";
@@ -154,11 +155,6 @@ fn verdict_line(model: &Model, answer: &Answer) -> String {
     format!("{prefix}{}{place}: {word}", Printable(name))
 }
 
-/// A number of things.
-pub fn plural(number: u64, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
-}
-
 /// Why a search ended early.
 pub fn limit_sentence(limit: Limit) -> &'static str {
     match limit {
@@ -246,19 +242,6 @@ pub fn uncovered(model: &Model, coverage: &Coverage, early: bool) -> String {
         if model.program().rules.is_empty() { "transitions never taken" } else { "rules never fired" };
     list(format!("{} of {transitions} {happens}", never_taken.len()), never_taken);
     list(format!("{} of {locations} locations never reached", never_reached.len()), never_reached);
-    text
-}
-
-/// A number with its thousands marked.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
     text
 }
 
