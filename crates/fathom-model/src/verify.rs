@@ -19,8 +19,15 @@ use crate::program::{
 
 /// All that is wrong with a program; empty if it is well formed. A front-end that produces a program with problems is wrong itself.
 pub fn problems(program: &Program) -> Vec<String> {
-    let mut verifier =
-        Verifier { program, problems: Vec::new(), scopes: Vec::new(), commands: HashMap::new() };
+    let mut verifier = Verifier {
+        program,
+        problems: Vec::new(),
+        scopes: Vec::new(),
+        places: HashMap::new(),
+        borders: Vec::new(),
+        blocks: Vec::new(),
+        commands: HashMap::new(),
+    };
     verifier.variables();
     verifier.processes();
     for (number, action) in program.actions.iter().enumerate() {
@@ -46,6 +53,11 @@ struct Verifier<'a> {
     problems: Vec<String>,
     /// The temporaries in scope, innermost last.
     scopes: Vec<Scope>,
+    /// By variable: its place in the scopes, if it is in one.
+    places: HashMap<VariableId, usize>,
+    /// The places of the borders of computations, and of blocks.
+    borders: Vec<usize>,
+    blocks: Vec<usize>,
     /// By address: the commands that were looked at, and how many moves stand in each.
     commands: HashMap<*const Command, Vec<(ProcessId, u32)>>,
 }
@@ -164,7 +176,7 @@ impl Verifier<'_> {
             self.expression(place, guard);
         }
         self.statements(place, &command.body, true);
-        self.scopes.clear();
+        self.leave(0);
         let moves: Vec<_> = command.body.iter().filter_map(moved).collect();
         self.commands.insert(Arc::as_ptr(command), moves.clone());
         moves
@@ -175,10 +187,26 @@ impl Verifier<'_> {
         self.require(known.is_some_and(|it| it.role == Role::Temporary), || {
             format!("{place}: a scope of what is no temporary")
         });
-        let twice =
-            self.scopes.iter().any(|it| matches!(it, Scope::Local(at) | Scope::Fixed(at) if *at == variable));
+        let twice = self.places.contains_key(&variable);
         self.require(!twice, || format!("{place}: a temporary is introduced twice"));
+        self.places.entry(variable).or_insert(self.scopes.len());
         self.scopes.push(Scope::Local(variable));
+    }
+
+    /// Takes temporaries and borders out of scope, those from a place on.
+    fn leave(&mut self, depth: usize) {
+        for (place, scope) in self.scopes.drain(depth..).enumerate() {
+            match scope {
+                Scope::Local(variable) | Scope::Fixed(variable)
+                    if self.places.get(&variable) == Some(&(depth + place)) =>
+                {
+                    self.places.remove(&variable);
+                }
+                _ => {}
+            }
+        }
+        self.borders.truncate(self.borders.partition_point(|place| *place < depth));
+        self.blocks.truncate(self.blocks.partition_point(|place| *place < depth));
     }
 
     fn introduce_fixed(&mut self, place: &str, variable: VariableId) {
@@ -241,18 +269,20 @@ impl Verifier<'_> {
                 self.statements(place, body, false);
             }
             Statement::Block { locals, body } => {
+                self.blocks.push(depth);
                 self.scopes.push(Scope::Block);
                 locals.iter().for_each(|local| self.introduce(place, *local));
                 self.statements(place, body, false);
             }
             Statement::Leave(blocks) => {
-                let inside = self.scopes.iter().rev().take_while(|it| **it != Scope::Computation);
-                let count = inside.filter(|it| **it == Scope::Block).count();
+                let border = self.borders.last().copied();
+                let outside = self.blocks.partition_point(|place| Some(*place) < border);
+                let count = self.blocks.len() - outside;
                 self.require((*blocks as usize) < count, || format!("{place}: no such block to leave"));
             }
             Statement::Fail { .. } | Statement::Assume(_) => {}
         }
-        self.scopes.truncate(depth);
+        self.leave(depth);
     }
 
     /// Whether so many elements may ever lie there.
@@ -272,14 +302,14 @@ impl Verifier<'_> {
         self.require(!matches!(role, Some(Role::Location(_))), || {
             format!("{place}: a location is assigned like data")
         });
-        self.require(!self.scopes.contains(&Scope::Fixed(variable)), || {
-            format!("{place}: a counter or parameter is assigned")
-        });
-        let mut inside = self.scopes.iter().rev().take_while(|it| **it != Scope::Computation);
-        let own = inside.any(|it| *it == Scope::Local(variable));
-        self.require(own || !self.scopes.contains(&Scope::Computation), || {
-            format!("{place}: a computation assigns what is not its own")
-        });
+        let at = self.places.get(&variable).copied();
+        let fixed = at.is_some_and(|at| self.scopes[at] == Scope::Fixed(variable));
+        self.require(!fixed, || format!("{place}: a counter or parameter is assigned"));
+        let own = match self.borders.last() {
+            Some(border) => at.is_some_and(|at| at > *border),
+            None => true,
+        };
+        self.require(own, || format!("{place}: a computation assigns what is not its own"));
     }
 
     fn expression(&mut self, place: &str, expression: &Expression) {
@@ -303,11 +333,12 @@ impl Verifier<'_> {
 
     fn computation(&mut self, place: &str, Computation { locals, body, value }: &Computation) {
         let depth = self.scopes.len();
+        self.borders.push(depth);
         self.scopes.push(Scope::Computation);
         locals.iter().for_each(|local| self.introduce(place, *local));
         self.statements(place, body, false);
         self.expression(place, value);
-        self.scopes.truncate(depth);
+        self.leave(depth);
     }
 
     fn access(&mut self, place: &str, variable: VariableId, indexed: bool) {
@@ -317,8 +348,7 @@ impl Verifier<'_> {
             self.require(length.is_some() == indexed, || {
                 format!("{place}: {name} is used as what it is not")
             });
-            let visible = [Scope::Local(variable), Scope::Fixed(variable)];
-            let in_scope = *role != Role::Temporary || self.scopes.iter().any(|it| visible.contains(it));
+            let in_scope = *role != Role::Temporary || self.places.contains_key(&variable);
             self.require(in_scope, || format!("{place}: {name} is used out of its scope"));
         }
     }

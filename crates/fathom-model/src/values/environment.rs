@@ -3,6 +3,7 @@
 //! The elements of short arrays have a set each, those of long ones share one. Being undefined is a number like any other here, until it
 //! is read.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::expression::{BinaryOperator, Computation, Expression, ExpressionKind, Overflow, UnaryOperator};
@@ -17,6 +18,8 @@ pub(super) struct Slots {
     /// By variable: its first set and how many it has.
     of: Vec<(usize, usize)>,
     total: usize,
+    /// How much work is left: statements, operands, and sets that are copied, some at a time.
+    work: Cell<u64>,
 }
 
 /// A set of values for every element (or for all elements of a long array). Sets are shared until they change.
@@ -31,12 +34,15 @@ pub(super) struct Environment<'a> {
 
 /// Conditions whose alternatives are looked at one by one, at most.
 const ALTERNATIVES_MAX: usize = 16;
+/// How much work is done before the declared values are taken for the possible ones. Larger than any real model needs, and a few seconds.
+const WORK_MAX: u64 = 20_000_000;
 /// Arrays of more elements have one set for all.
 const APART_MAX: u32 = 64;
 
 impl Slots {
     pub(super) fn new(program: &Program) -> Slots {
-        let mut slots = Slots { of: Vec::with_capacity(program.variables.len()), total: 0 };
+        let mut slots =
+            Slots { of: Vec::with_capacity(program.variables.len()), total: 0, work: Cell::new(WORK_MAX) };
         for variable in &program.variables {
             let count = if variable.elements() <= APART_MAX { variable.elements() as usize } else { 1 };
             slots.of.push((slots.total, count));
@@ -44,22 +50,60 @@ impl Slots {
         }
         slots
     }
+
+    /// Where the sets of a variable are.
+    pub(super) fn of(&self, variable: VariableId) -> std::ops::Range<usize> {
+        let (first, count) = self.of[variable.index()];
+        first..first + count
+    }
+
+    /// Takes from the work that is left; says whether there was enough. Without, nothing that was found counts.
+    pub(super) fn spend(&self, work: usize) -> bool {
+        self.work.set(self.work.get().saturating_sub(work as u64));
+        !self.is_exhausted()
+    }
+
+    /// Whether no work is left.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.work.get() == 0
+    }
+}
+
+/// The sets of all elements where every variable has one.
+pub(super) fn spread(slots: &Slots, sets: &[Rc<ValueSet>]) -> Pages {
+    let mut all = Vec::with_capacity(slots.total);
+    for (set, (_, count)) in sets.iter().zip(&slots.of) {
+        all.extend((0..*count).map(|_| Rc::clone(set)));
+    }
+    Pages::new(&all)
 }
 
 impl<'a> Environment<'a> {
-    /// Every variable, all its elements, with a set.
-    pub(super) fn new(program: &'a Program, slots: &'a Slots, sets: &[Rc<ValueSet>]) -> Environment<'a> {
-        let mut all = Vec::with_capacity(slots.total);
-        for (set, (_, count)) in sets.iter().zip(&slots.of) {
-            all.extend((0..*count).map(|_| Rc::clone(set)));
-        }
-        Environment { program, slots, sets: Pages::new(&all), unrolls: false }
+    /// Every element with a set.
+    pub(super) fn new(program: &'a Program, slots: &'a Slots, sets: &Pages) -> Environment<'a> {
+        slots.spend(sets.page_count());
+        Environment { program, slots, sets: sets.clone(), unrolls: false }
+    }
+
+    /// Takes from the work that is left, for a copy of all sets.
+    pub(super) fn spend_copy(&self) -> bool {
+        self.slots.spend(1 + self.sets.page_count() / 4)
+    }
+
+    /// Takes from the work that is left.
+    pub(super) fn spend(&self, work: usize) -> bool {
+        self.slots.spend(work)
+    }
+
+    /// Takes from the work that is left, for one small step.
+    pub(super) fn spend_step(&self) -> bool {
+        self.slots.spend(1)
     }
 
     /// Every variable with its initial values.
     pub(super) fn initial(program: &'a Program, slots: &'a Slots) -> Environment<'a> {
         let nothing = nothings(program.variables.len());
-        let mut environment = Environment::new(program, slots, &nothing);
+        let mut environment = Environment::new(program, slots, &spread(slots, &nothing));
         (0..program.variables.len() as u32).for_each(|it| environment.introduce(VariableId(it)));
         environment
     }
@@ -145,8 +189,7 @@ impl<'a> Environment<'a> {
 
     /// Where the sets of a variable are.
     pub(super) fn slots_of(&self, variable: VariableId) -> std::ops::Range<usize> {
-        let (first, count) = self.slots.of[variable.index()];
-        first..first + count
+        self.slots.of(variable)
     }
 
     /// Joins sets of the same variables; true if there was something new.
@@ -160,6 +203,7 @@ impl<'a> Environment<'a> {
 
     /// What an expression may be worth; nothing if it can only fault.
     pub(super) fn evaluate(&mut self, expression: &Expression) -> ValueSet {
+        self.spend_step();
         match &expression.kind {
             ExpressionKind::Constant(value) => ValueSet::one(*value),
             ExpressionKind::Read(variable) => {
@@ -215,6 +259,9 @@ impl<'a> Environment<'a> {
 
     /// Follows the statements on a copy: nothing but temporaries of the computation changes.
     fn compute(&mut self, Computation { locals, body, value }: &Computation) -> ValueSet {
+        if !self.spend_copy() {
+            return ValueSet::NONE;
+        }
         let mut inside = self.clone();
         locals.iter().for_each(|local| inside.introduce(*local));
         if inside.run(body, &mut Vec::new()) { inside.evaluate(value) } else { ValueSet::NONE }
@@ -310,6 +357,9 @@ impl<'a> Environment<'a> {
         }
         let mut joined: Option<Environment<'_>> = None;
         for operand in operands {
+            if !self.spend_copy() {
+                return false;
+            }
             let mut alternative = self.clone();
             if alternative.assume(operand, truth) {
                 match &mut joined {

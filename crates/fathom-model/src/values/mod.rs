@@ -10,14 +10,15 @@
 //!
 //! Sound: every value that any run stores, even on the way to a fault or to another value in the same step, is in the set of its variable. Temporaries
 //! are not followed beyond their scope: theirs are the declared values. Time: the number of commands times the few rounds that sets need to
-//! settle.
+//! settle. Where that is too much work (loops in hundreds of thousands of starts, sets that grow one constant after the other), nothing is found out, and
+//! the declared values are the possible ones.
 
 mod environment;
 mod pages;
 mod run;
 mod set;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ use crate::expression::{Domain, Expression, ExpressionKind};
 use crate::layout::Possible;
 use crate::program::{Command, Mover, ProcessId, Program, Role, Statement, Variable, VariableId};
 
-use self::environment::{Environment, Slots, nothings};
+use self::environment::{Environment, Slots, nothings, spread};
+use self::pages::Pages;
 use self::run::Store;
 use self::set::ValueSet;
 
@@ -33,6 +35,7 @@ use self::set::ValueSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PossibleValues {
     domains: Vec<Domain>,
+    declared: bool,
 }
 
 impl PossibleValues {
@@ -43,10 +46,14 @@ impl PossibleValues {
         let mut facts = analysis.ascend();
         for _ in 0..NARROWING_ROUNDS {
             let narrower = analysis.remade(&facts);
-            if narrower == facts {
+            if slots.is_exhausted() || narrower == facts {
                 break;
             }
             facts = narrower;
+        }
+        if slots.is_exhausted() {
+            let domains = program.variables.iter().map(Variable::stored).collect();
+            return PossibleValues { domains, declared: true };
         }
         let domain = |(set, variable): (&Rc<ValueSet>, &Variable)| {
             if variable.role == Role::Temporary {
@@ -56,7 +63,13 @@ impl PossibleValues {
             let (low, high) = set.bounds().unwrap_or((variable.domain.low, variable.domain.low));
             Domain::new(low, high)
         };
-        PossibleValues { domains: facts.overall.iter().zip(&program.variables).map(domain).collect() }
+        let domains = facts.overall.iter().zip(&program.variables).map(domain).collect();
+        PossibleValues { domains, declared: false }
+    }
+
+    /// Whether it was too much work to find them, so that they are the declared ones.
+    pub fn are_declared(&self) -> bool {
+        self.declared
     }
 }
 
@@ -68,16 +81,26 @@ impl Possible for PossibleValues {
 
 /// How often a set may grow before it is widened.
 const GROWTHS_MAX: u32 = 6;
+/// The most sets that processes have for their own variables at their locations.
+const FOLLOWED_MAX: usize = 2_000_000;
 /// Rounds that take back what widening gave too much.
 const NARROWING_ROUNDS: usize = 4;
 
 /// What is known of the values so far.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Facts {
     /// By variable, over the whole run.
     overall: Vec<Rc<ValueSet>>,
+    /// The same by element.
+    spread: Pages,
     /// By process and location, if it was reached: the sets of the process's own variables there, in the order of [`Analysis::own`].
     at: Vec<Vec<Option<Vec<Rc<ValueSet>>>>>,
+}
+
+impl PartialEq for Facts {
+    fn eq(&self, other: &Facts) -> bool {
+        self.overall == other.overall && self.at == other.at
+    }
 }
 
 /// Actions that differ in their arguments only.
@@ -128,10 +151,12 @@ impl<'a> Analysis<'a> {
             reads_of(&unit.command.body, &mut read);
             read.sort_unstable();
             read.dedup();
-            let moves = |process: usize| unit.movers.iter().any(|mover| mover.process.index() == process);
             for variable in read {
-                let followed =
-                    (0..own.len()).any(|process| moves(process) && own[process].contains(&variable));
+                // Only a process's own variables are in its list, which is in order.
+                let followed = unit
+                    .movers
+                    .iter()
+                    .any(|mover| own[mover.process.index()].binary_search(&variable).is_ok());
                 if !followed {
                     readers[variable.index()].push(number);
                 }
@@ -148,14 +173,18 @@ impl<'a> Analysis<'a> {
         let mut facts = self.nothing();
         let mut growth = self.no_growth();
         let mut queue = Queue::new(self.units.len());
+        let initial = Environment::initial(self.program, self.slots);
         for number in 0..self.program.starts.len() {
-            if let Some(effect) = self.start(number) {
+            if let Some(effect) = self.start(number, &initial) {
                 self.absorb(&mut facts, &effect, Some(&mut growth), &mut queue);
             }
         }
         let free = |number: &u32| self.units[*number as usize].movers.is_empty();
         queue.push_all(&(0..self.units.len() as u32).filter(free).collect::<Vec<_>>());
         while let Some(number) = queue.pop() {
+            if self.slots.is_exhausted() {
+                break;
+            }
             if let Some(effect) = self.unit(&facts, &self.units[number as usize]) {
                 self.absorb(&mut facts, &effect, Some(&mut growth), &mut queue);
             }
@@ -167,7 +196,8 @@ impl<'a> Analysis<'a> {
     fn remade(&self, facts: &Facts) -> Facts {
         let mut remade = self.nothing();
         let mut queue = Queue::new(self.units.len());
-        let starts = (0..self.program.starts.len()).filter_map(|number| self.start(number));
+        let initial = Environment::initial(self.program, self.slots);
+        let starts = (0..self.program.starts.len()).filter_map(|number| self.start(number, &initial));
         let units = self.units.iter().filter_map(|unit| self.unit(facts, unit));
         for effect in starts.chain(units) {
             self.absorb(&mut remade, &effect, None, &mut queue);
@@ -176,8 +206,10 @@ impl<'a> Analysis<'a> {
     }
 
     fn nothing(&self) -> Facts {
+        let overall = nothings(self.program.variables.len());
         Facts {
-            overall: nothings(self.program.variables.len()),
+            spread: spread(self.slots, &overall),
+            overall,
             at: self.program.processes.iter().map(|process| vec![None; process.locations.len()]).collect(),
         }
     }
@@ -192,8 +224,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn start(&self, number: usize) -> Option<Effect<'a>> {
-        let mut environment = Environment::initial(self.program, self.slots);
+    fn start(&self, number: usize, initial: &Environment<'a>) -> Option<Effect<'a>> {
+        self.slots.spend(1 + self.program.variables.len()).then_some(())?;
+        let mut environment = initial.clone();
         environment.unrolls = true;
         let start = &self.program.starts[number];
         for (parameter, argument) in start.command.parameters.iter().zip(&start.arguments) {
@@ -217,7 +250,8 @@ impl<'a> Analysis<'a> {
 
     /// What a unit leads to from the facts; none if it cannot be taken.
     fn unit(&self, facts: &Facts, unit: &Unit<'_>) -> Option<Effect<'a>> {
-        let mut environment = Environment::new(self.program, self.slots, &facts.overall);
+        self.slots.spend(1).then_some(())?;
+        let mut environment = Environment::new(self.program, self.slots, &facts.spread);
         for mover in unit.movers {
             let process = mover.process.index();
             let here = facts.at[process][mover.from as usize].as_ref()?;
@@ -252,10 +286,12 @@ impl<'a> Analysis<'a> {
             let counts = growth.as_mut().map(|growth| &mut *growth.at[process.index()][to as usize]);
             self.arrive(facts, process.index(), to as usize, &effect.environment, counts, queue);
         }
+        self.slots.spend(effect.stored.len());
         // What a process keeps of its own has arrived with it; only what it held on the way is news here.
         for Store { variable, values } in &effect.stored {
             let count = growth.as_mut().map(|growth| &mut growth.overall[variable.index()]);
             if self.join(&mut facts.overall[variable.index()], values, *variable, count) {
+                self.spread(&mut facts.spread, *variable, &facts.overall[variable.index()]);
                 queue.push_all(&self.readers[variable.index()]);
             }
         }
@@ -271,11 +307,12 @@ impl<'a> Analysis<'a> {
         mut counts: Option<&mut [u32]>,
         queue: &mut Queue,
     ) {
-        let Facts { overall, at } = facts;
+        let Facts { overall, spread, at } = facts;
         let mut changed = at[process][to].is_none();
         if changed {
             let location = self.program.processes[process].variable.index();
             Rc::make_mut(&mut overall[location]).join(&ValueSet::one(to as i64));
+            self.spread(spread, self.program.processes[process].variable, &overall[location]);
             queue.push_all(&self.readers[location]);
         }
         let here = at[process][to].get_or_insert_with(|| nothings(self.own[process].len()));
@@ -283,7 +320,8 @@ impl<'a> Analysis<'a> {
             let count = counts.as_mut().map(|counts| &mut counts[slot]);
             if self.join(&mut here[slot], &sets.get(*variable), *variable, count) {
                 changed = true;
-                if Rc::make_mut(&mut overall[variable.index()]).join(&here[slot]) {
+                if grow(&mut overall[variable.index()], &here[slot]) {
+                    self.spread(spread, *variable, &overall[variable.index()]);
                     queue.push_all(&self.readers[variable.index()]);
                 }
             }
@@ -291,6 +329,13 @@ impl<'a> Analysis<'a> {
         if changed {
             queue.push_all(&self.leaving[process][to]);
         }
+    }
+
+    /// All elements of a variable have this set.
+    fn spread(&self, spread: &mut Pages, variable: VariableId, set: &Rc<ValueSet>) {
+        // Everything that reads it is queued as well.
+        self.slots.spend(1 + self.readers[variable.index()].len() / 8);
+        self.slots.of(variable).for_each(|slot| spread.put(slot, Rc::clone(set)));
     }
 
     /// Joins, and widens a set that has grown too often.
@@ -301,7 +346,7 @@ impl<'a> Analysis<'a> {
         variable: VariableId,
         count: Option<&mut u32>,
     ) -> bool {
-        if !Rc::make_mut(set).join(other) {
+        if !grow(set, other) {
             return false;
         }
         if let (Some(count), ValueSet::Interval(..)) = (count, &**set) {
@@ -312,6 +357,19 @@ impl<'a> Analysis<'a> {
         }
         true
     }
+}
+
+/// Joins; true if there was something new. A set that is shared is copied only then.
+fn grow(set: &mut Rc<ValueSet>, other: &ValueSet) -> bool {
+    if **set == *other {
+        return false;
+    }
+    let mut joined = ValueSet::clone(set);
+    let grown = joined.join(other);
+    if grown {
+        *set = Rc::new(joined);
+    }
+    grown
 }
 
 /// Units to run, each at most once at a time.
@@ -366,6 +424,7 @@ fn own_variables(program: &Program, units: &[Unit<'_>]) -> Vec<Vec<VariableId>> 
             own[process.index()].push(VariableId(number as u32));
         }
     }
+    let mut foreign: HashSet<VariableId> = HashSet::new();
     for unit in units {
         let mut assigned = Vec::new();
         Statement::for_each(&unit.command.body, &mut |statement| match statement {
@@ -379,8 +438,17 @@ fn own_variables(program: &Program, units: &[Unit<'_>]) -> Vec<Vec<VariableId>> 
             if let Role::Local(owner) = program.variable(variable).role
                 && !unit.movers.iter().any(|mover| mover.process == owner)
             {
-                own[owner.index()].retain(|it| *it != variable);
+                foreign.insert(variable);
             }
+        }
+    }
+    let mut sets = 0usize;
+    for (own, process) in own.iter_mut().zip(&program.processes) {
+        own.retain(|variable| !foreign.contains(variable));
+        sets = sets.saturating_add(own.len().saturating_mul(process.locations.len()));
+        if sets > FOLLOWED_MAX {
+            // They have one set each, for the whole run, like all others.
+            own.clear();
         }
     }
     own

@@ -20,6 +20,10 @@ impl Pages {
         Pages { pages: sets.chunks(PAGE).map(|page| Rc::new(page.to_vec())).collect() }
     }
 
+    pub(super) fn page_count(&self) -> usize {
+        self.pages.len()
+    }
+
     pub(super) fn at(&self, slot: usize) -> &Rc<ValueSet> {
         &self.pages[slot / PAGE][slot % PAGE]
     }

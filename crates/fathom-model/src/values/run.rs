@@ -55,6 +55,9 @@ impl Environment<'_> {
     }
 
     fn run_one(&mut self, statement: &Statement, exits: &mut Exits, stored: &mut Vec<Store>) -> bool {
+        if !self.spend_step() {
+            return false;
+        }
         match statement {
             Statement::If { arms, otherwise } => self.run_choice(arms, otherwise, exits, stored),
             Statement::While { condition, body, .. } => {
@@ -113,6 +116,9 @@ impl Environment<'_> {
         let mut rest = Some(self.clone());
         for (condition, body) in arms {
             let Some(before) = &mut rest else { break };
+            if !self.spend_copy() {
+                return false;
+            }
             let mut chosen = before.clone();
             if chosen.assume(condition, true) && chosen.run_all(body, exits, stored) {
                 take(chosen);
@@ -137,6 +143,9 @@ impl Environment<'_> {
         stored: &mut Vec<Store>,
     ) {
         for number in 0.. {
+            if !self.spend_copy() {
+                return;
+            }
             let mut after = self.clone();
             if !round(&mut after, exits, stored) {
                 return;
@@ -154,6 +163,7 @@ impl Environment<'_> {
     /// Sets that have grown become all that can be stored.
     fn widen(&mut self, before: &Pages) {
         let program = self.program;
+        self.spend(program.variables.len());
         for number in 0..program.variables.len() as u32 {
             let variable = VariableId(number);
             let stored = program.variable(variable).stored();
