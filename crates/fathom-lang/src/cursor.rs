@@ -5,7 +5,8 @@
 
 use fathom_model::span::Span;
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
+use crate::source::{NAME_BYTES_MAX, WORDS_MAX};
 
 /// What was met is not what the grammar wants; it has been reported.
 #[derive(Debug)]
@@ -18,6 +19,18 @@ pub(crate) type Parsed<T> = Result<T, Malformed>;
 pub(crate) struct Token<K> {
     pub(crate) kind: K,
     pub(crate) span: Span,
+}
+
+/// A text has more words than are read; it is read up to there.
+pub(crate) fn too_many_words(span: Span) -> Diagnostic {
+    let message = format!("the model is too large: more than {WORDS_MAX} words");
+    Diagnostic::error(message).at(span, "read up to here")
+}
+
+/// A name is longer than names are.
+pub(crate) fn long_name(name: &str, span: Span) -> Diagnostic {
+    let message = format!("the name {} is too long: {} bytes", quoted(name), name.len());
+    Diagnostic::error(message).at(span, "").help(format!("a name has at most {NAME_BYTES_MAX} bytes"))
 }
 
 /// The kinds of words of a language.

@@ -2,22 +2,31 @@
 //!
 //! A diagnostic is a sentence, the places it is about, and what to do. Diagnostics are collected, so that one run tells
 //! several. What is kept and what is printed are both bounded, whatever the text: at most [`KEPT_MAX`] of each
-//! severity are kept, [`SHOWN_MAX`] are printed, and of a long line only a window around the place is shown.
+//! severity are kept, [`SHOWN_MAX`] are printed, each text of one is cut at [`TEXT_BYTES_MAX`], and of a long line only a window around the place is shown.
+//! What is not kept is not made either: see [`Diagnostics::error_with`].
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use fathom_model::span::Span;
 
-use crate::source::SourceText;
+use crate::source::{Position, SourceText};
 
 /// How many diagnostics of each severity are kept; the rest is only counted.
 pub const KEPT_MAX: usize = 256;
 /// How many diagnostics are printed.
-pub const SHOWN_MAX: usize = 20;
+pub const SHOWN_MAX: usize = 50;
+/// The longest message, label, note or help that is printed in full.
+pub const TEXT_BYTES_MAX: usize = 1_000;
 /// Places on one line that are further apart are shown apart.
 const FAR_BYTES: u32 = 120;
+/// Places that are further apart are shown apart, so that the text between them is not gone through.
+const FAR_LINES: usize = 1_000;
+/// Of longer lines only a window is handed to the renderer.
+const LONG_BYTES: usize = 4_096;
+/// How much of a long line is shown on each side of a place.
+const WINDOW_BYTES: usize = 60;
 /// The longest name that is quoted in full.
 const QUOTED_BYTES_MAX: usize = 60;
 
@@ -127,15 +136,22 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let mut group = Group::with_title(level.primary_title(&*self.message));
+        let mut group = Group::with_title(level.primary_title(cut(&self.message)));
         for labels in self.snippets(source) {
-            group = group.element(snippet(source, &labels));
+            match long_line(source, &labels) {
+                Some(line) => {
+                    let Position { line: number, column } = source.position(labels[0].span.start);
+                    group = group.element(Origin::path(source.name()).line(number).char_column(column));
+                    group = group.element(window(source, line, &labels));
+                }
+                None => group = group.element(snippet(source, &labels)),
+            }
         }
         for note in &self.notes {
-            group = group.element(Level::NOTE.message(&**note));
+            group = group.element(Level::NOTE.message(cut(note)));
         }
         if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(&**help));
+            group = group.element(Level::HELP.message(cut(help)));
         }
         renderer.render(&[group])
     }
@@ -144,7 +160,8 @@ impl Diagnostic {
     fn snippets(&self, source: &SourceText) -> Vec<Vec<&Label>> {
         let far = |left: &Label, right: &Label| {
             let (left, right) = (left.span.start, right.span.start);
-            left.abs_diff(right) > FAR_BYTES && source.line_of(left) == source.line_of(right)
+            let lines = source.line_of(left).abs_diff(source.line_of(right));
+            lines > FAR_LINES || lines == 0 && left.abs_diff(right) > FAR_BYTES
         };
         let mut groups: Vec<Vec<&Label>> = Vec::new();
         for label in &self.labels {
@@ -157,8 +174,42 @@ impl Diagnostic {
     }
 }
 
+/// The line of the labels, if it is one that is too long to be handed to the renderer, which goes through all of it.
+fn long_line(source: &SourceText, labels: &[&Label]) -> Option<usize> {
+    let line = source.line_of(labels[0].span.start);
+    let is_long = |label: &&&Label| {
+        [label.span.start, label.span.end]
+            .iter()
+            .any(|at| source.line_range(source.line_of(*at)).len() > LONG_BYTES)
+    };
+    labels.iter().any(|label| is_long(&label)).then_some(line)
+}
+
+/// The part of a long line around the first label, with the labels that lie in it; a label that goes on behind it is cut.
+fn window<'a>(source: &'a SourceText, line: usize, labels: &[&'a Label]) -> Snippet<'a, Annotation<'a>> {
+    let (text, range) = (source.text(), source.line_range(line));
+    let middle = (labels[0].span.start as usize).clamp(range.start, range.end);
+    let start = floor_boundary(text, middle.saturating_sub(WINDOW_BYTES).max(range.start));
+    let end = floor_boundary(text, (middle + WINDOW_BYTES).min(range.end));
+    let inside = labels.iter().filter(|label| (start..=end).contains(&(label.span.start as usize)));
+    let annotations: Vec<_> = inside
+        .map(|label| {
+            let place = |offset: u32| floor_boundary(text, (offset as usize).clamp(start, end)) - start;
+            annotation(label, place(label.span.start)..place(label.span.end))
+        })
+        .collect();
+    Snippet::source(&text[start..end]).line_start(line + 1).annotations(annotations)
+}
+
+/// A label at a place of an excerpt.
+fn annotation(label: &Label, place: std::ops::Range<usize>) -> Annotation<'_> {
+    let kind = if label.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+    let annotation = kind.span(place);
+    if label.text.is_empty() { annotation } else { annotation.label(cut(&label.text)) }
+}
+
 /// The lines from the first label to the last, with the labels; the renderer leaves out lines that say nothing and
-/// cuts those that are too long.
+/// cuts those that are wider than a terminal.
 fn snippet<'a>(source: &'a SourceText, labels: &[&'a Label]) -> Snippet<'a, Annotation<'a>> {
     let text = source.text();
     let offsets = || labels.iter().flat_map(|label| [label.span.start, label.span.end]);
@@ -167,11 +218,8 @@ fn snippet<'a>(source: &'a SourceText, labels: &[&'a Label]) -> Snippet<'a, Anno
     let excerpt = source.line_range(first_line).start..source.line_range(last_line).end;
     // A span that does not fit the text is our mistake, but no reason to fail while telling the user of another.
     let translate = |offset: u32| floor_boundary(text, (offset as usize).min(excerpt.end)) - excerpt.start;
-    let annotations = labels.iter().map(|label| {
-        let kind = if label.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-        let annotation = kind.span(translate(label.span.start)..translate(label.span.end));
-        if label.text.is_empty() { annotation } else { annotation.label(&*label.text) }
-    });
+    let annotations =
+        labels.iter().map(|label| annotation(label, translate(label.span.start)..translate(label.span.end)));
     let annotations: Vec<_> = annotations.collect();
     Snippet::source(&text[excerpt.clone()])
         .path(source.name())
@@ -190,6 +238,25 @@ impl Diagnostics {
         if *count <= KEPT_MAX {
             self.items.push(diagnostic);
         }
+    }
+
+    /// Adds an error; from [`KEPT_MAX`] on it is only counted, and not even made.
+    pub fn error_with(&mut self, error: impl FnOnce() -> Diagnostic) {
+        if self.counts_errors_only() {
+            self.count_error();
+        } else {
+            self.push(error());
+        }
+    }
+
+    /// Whether another error would not be kept: then it needs not be made.
+    pub(crate) fn counts_errors_only(&self) -> bool {
+        self.errors >= KEPT_MAX
+    }
+
+    /// Counts an error that would not be kept.
+    pub(crate) fn count_error(&mut self) {
+        self.errors += 1;
     }
 
     /// The ones that were kept.
@@ -217,9 +284,18 @@ impl Diagnostics {
             let gap = if number == 0 { "" } else { "\n" };
             let _ = writeln!(text, "{gap}{}", item.render(source, coloured));
         }
-        let rest = self.errors + self.warnings - items.len().min(SHOWN_MAX);
-        if rest > 0 {
-            let _ = writeln!(text, "\n... and {rest} more");
+        let shown = |severity| items.iter().take(SHOWN_MAX).filter(|item| item.severity == severity).count();
+        let rest = [
+            (self.errors - shown(Severity::Error), "error"),
+            (self.warnings - shown(Severity::Warning), "warning"),
+        ];
+        let rest: Vec<String> = rest
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| format!("{count} more {noun}{}", if *count == 1 { "" } else { "s" }))
+            .collect();
+        if !rest.is_empty() {
+            let _ = writeln!(text, "\n... and {}", rest.join(" and "));
         }
         text
     }
@@ -236,6 +312,11 @@ impl From<Diagnostic> for Diagnostics {
 /// A name in backticks, cut if it is very long.
 pub fn quoted(name: &str) -> String {
     format!("`{}`", shortened(name, QUOTED_BYTES_MAX))
+}
+
+/// A text of a diagnostic, cut if it is very long.
+fn cut(text: &str) -> Cow<'_, str> {
+    shortened(text, TEXT_BYTES_MAX)
 }
 
 /// The text, or its beginning and three dots.
@@ -309,10 +390,26 @@ error: the name `x` is declared twice
         }
         let text = diagnostics.render(&source, false);
         assert!(text.starts_with("warning: w744\n"), "{text}");
-        assert!(text.ends_with("\n... and 980 more\n"), "{text}");
+        assert!(text.ends_with("\n... and 950 more warnings\n"), "{text}");
         assert_eq!(diagnostics.error_count(), 0);
         diagnostics.push(Diagnostic::error("e").at(Span::new(9, 10), ""));
         assert!(diagnostics.render(&source, false).starts_with("error: e\n"), "warnings crowd out no error");
+        for _ in 1..1_000_000 {
+            diagnostics.error_with(|| Diagnostic::error("e").at(Span::new(9, 10), ""));
+        }
+        let text = diagnostics.render(&source, false);
+        assert!(text.ends_with("\n... and 999950 more errors and 1000 more warnings\n"), "{text}");
+        assert_eq!(text.matches("error: e\n").count(), SHOWN_MAX);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_what_lies_between_two_places_is_left_out() {
+        let source = SourceText::new("m.dve", "x\n".repeat(1_000_000));
+        let long = "y".repeat(1_000_000);
+        let diagnostic = Diagnostic::error(&*long).at(Span::new(0, 1), &*long).note(&*long).help(&*long);
+        let shown = diagnostic.see(Span::new(1_999_998, 1_999_999), &*long).render(&source, false);
+        assert!(shown.len() < 6 * TEXT_BYTES_MAX, "{} bytes", shown.len());
+        assert!(shown.contains("\n1000000 | x\n"), "{shown}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Which name did the user mean?
 //!
-//! A suggestion is worth showing only if it is close: at most a third of the name may differ. Very long names
-//! get none, so that the cost of a look-up is bounded by the number of candidates.
+//! A suggestion is worth showing only if it is close: at most a third of the name may differ. Very long names, and
+//! names among very many, get none, so that the cost of a look-up is bounded.
 
 /// The longest name that is compared.
 const NAME_BYTES_MAX: usize = 64;
+/// The most candidates of about the right length that are compared.
+const CANDIDATES_MAX: usize = 10_000;
 
 /// The candidate nearest to `name`, if one is close; of equally near ones the least, so that the answer does not depend
 /// on the order of the candidates.
@@ -13,11 +15,14 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         return None;
     }
     let limit = (name.len() / 3).max(1);
+    let alike =
+        |candidate: &&str| candidate.len().abs_diff(name.len()) <= limit && candidate.len() <= NAME_BYTES_MAX;
+    let candidates: Vec<&str> = candidates.into_iter().filter(alike).take(CANDIDATES_MAX + 1).collect();
+    if candidates.len() > CANDIDATES_MAX {
+        return None;
+    }
     candidates
         .into_iter()
-        .filter(|candidate| {
-            candidate.len().abs_diff(name.len()) <= limit && candidate.len() <= NAME_BYTES_MAX
-        })
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|&(distance, candidate)| distance <= limit && distance < candidate.len())
         .min()
@@ -75,6 +80,8 @@ mod tests {
         assert_eq!(nearest("x", ["y"]), None, "a name of one letter is near nothing");
         assert_eq!(nearest("X", ["x"]), None);
         assert_eq!(nearest(&"a".repeat(100), [&*"a".repeat(99)]), None);
+        assert_eq!(nearest("abcde", std::iter::repeat_n("abcdf", 10_000)), Some("abcdf"));
+        assert_eq!(nearest("abcde", std::iter::repeat_n("abcdf", 10_001)), None, "among very many");
     }
 
     #[test]

@@ -10,7 +10,14 @@ use fathom_model::span::Span;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The longest text that is read: spans have 32 bits, and every stage holds the whole text.
-pub const SOURCE_BYTES_MAX: usize = 256 << 20;
+pub const SOURCE_BYTES_MAX: usize = 64 << 20;
+/// The most words that a text may have: trees grow with them, and the largest real models have some hundred thousand.
+pub const WORDS_MAX: usize = 8_000_000;
+/// The longest name: every element of an array of records repeats the names that lead to it.
+pub const NAME_BYTES_MAX: usize = 1_000;
+
+/// The longest string: names of rules stand in every trace and report.
+pub const STRING_BYTES_MAX: usize = 10_000;
 
 /// A named text with an index of its lines.
 #[derive(Clone, Debug)]

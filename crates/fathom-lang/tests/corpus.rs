@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fathom_lang::dve::{Compiled, DveOptions, compile, expression};
 use fathom_lang::source::SourceText;
+use fathom_model::values::PossibleValues;
 
 /// The folder of the corpus, if it is there.
 fn corpus(folder: &str) -> Option<PathBuf> {
@@ -39,6 +40,8 @@ fn accepted(path: &Path) -> Compiled {
         .unwrap_or_else(|diagnostics| panic!("{}:\n{}", path.display(), diagnostics.render(&source, false)));
     let problems = fathom_model::verify::problems(&compiled.program);
     assert!(problems.is_empty(), "{}: {problems:?}", path.display());
+    let values = PossibleValues::of(&compiled.program);
+    assert!(!values.are_declared(), "{}: its values were too much work", path.display());
     compiled
 }
 

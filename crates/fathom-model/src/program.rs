@@ -91,7 +91,7 @@ pub struct Words {
     /// The name of each element.
     pub places: Vec<Vec<String>>,
     /// The word for each value, from the least of the domain on; empty if they are numbers.
-    pub values: Vec<Vec<String>>,
+    pub values: Vec<Arc<[String]>>,
 }
 
 /// Whether processes move one at a time or all at once.

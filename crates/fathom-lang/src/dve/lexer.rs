@@ -8,6 +8,7 @@ use fathom_model::span::Span;
 
 use crate::cursor;
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
+use crate::source::{NAME_BYTES_MAX, WORDS_MAX};
 
 /// A word of the text.
 pub(crate) type Token = cursor::Token<TokenKind>;
@@ -74,12 +75,18 @@ token_kinds! {
 pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
     let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, diagnostics };
     // Real models have about one token for every four bytes.
-    let mut tokens = Vec::with_capacity(text.len() / 4 + 1);
+    let mut tokens = Vec::with_capacity(text.len().min(WORDS_MAX) / 4 + 1);
     loop {
         lexer.skip_blank();
         let start = lexer.at;
         let kind = lexer.word();
-        tokens.push(Token { kind, span: lexer.span_from(start) });
+        let span = lexer.span_from(start);
+        if tokens.len() >= WORDS_MAX {
+            lexer.diagnostics.push(cursor::too_many_words(span));
+            tokens.push(Token { kind: TokenKind::End, span: Span::new(span.start, span.start) });
+            return tokens;
+        }
+        tokens.push(Token { kind, span });
         if kind == TokenKind::End {
             return tokens;
         }
@@ -182,7 +189,11 @@ impl Lexer<'_, '_> {
     fn name(&mut self) -> TokenKind {
         let start = self.at;
         self.skip_name();
-        TokenKind::of_word(&self.text[start..self.at])
+        let word = &self.text[start..self.at];
+        if word.len() > NAME_BYTES_MAX {
+            self.diagnostics.push(cursor::long_name(word, self.span_from(start)));
+        }
+        TokenKind::of_word(word)
     }
 
     fn number(&mut self) -> TokenKind {
@@ -236,10 +247,12 @@ impl Lexer<'_, '_> {
         while self.peek().is_some_and(|byte| !known(byte)) {
             self.at += 1;
         }
-        let word = quoted(&printable(&self.text[start..self.at]));
-        let diagnostic =
-            Diagnostic::error(format!("{word} is not part of DVE")).at(self.span_from(start), "");
-        self.diagnostics.push(diagnostic.help_if(help.map(str::to_owned)));
+        let (text, span) = (&self.text[start..self.at], self.span_from(start));
+        self.diagnostics.error_with(|| {
+            let word = quoted(&printable(text));
+            let diagnostic = Diagnostic::error(format!("{word} is not part of DVE")).at(span, "");
+            diagnostic.help_if(help.map(str::to_owned))
+        });
     }
 
     /// Passes the rest of a string, if it ends on its line.

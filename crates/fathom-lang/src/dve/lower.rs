@@ -28,6 +28,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 const PROGRAM_NODES_MAX: usize = 4_000_000;
 /// How many assertions are labels of their own: half of what a program may have, the rest is for the user's questions.
 const ASSERTIONS_MAX: usize = 31;
+/// What an action costs beside its parts.
+const ACTION_COST: usize = 4;
 
 /// Fills in the actions, labels and property of a program that has its variables and processes.
 pub(crate) fn lower(
@@ -298,7 +300,7 @@ impl Lowering<'_> {
 
     /// Adds an action if the budget allows it, and says whether it does.
     fn emit(&mut self, nodes: usize, span: Span, action: impl FnOnce() -> Action) -> bool {
-        let allowed = self.charge(nodes, span);
+        let allowed = self.charge(nodes + ACTION_COST, span);
         if allowed {
             self.program.actions.push(action());
         }

@@ -53,6 +53,10 @@ impl<'s, 'd> Parser<'s, 'd> {
         if self.kind() == TokenKind::Unknown {
             return Malformed;
         }
+        if self.diagnostics.counts_errors_only() {
+            self.diagnostics.count_error();
+            return Malformed;
+        }
         let diagnostic = Diagnostic::error(format!("expected {wanted}, found {}", self.found()));
         let diagnostic = diagnostic.at(self.span(), "").help_if(self.hint(wanted));
         self.diagnostics.push(diagnostic);

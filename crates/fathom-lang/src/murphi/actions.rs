@@ -4,9 +4,11 @@
 //! enabled rules only those of the least priority number fire, so where priorities differ, a guard says that no rule with a
 //! lower number is enabled.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use fathom_model::expression::{Domain, Expression};
+use fathom_model::expression::{Domain, Expression, ExpressionKind};
 use fathom_model::program::{Action, Command, LABELS_MAX, Label, LabelKind, Start, Statement, VariableId};
 use fathom_model::span::Span;
 
@@ -83,6 +85,9 @@ impl<'t> Lowerer<'t> {
             }
         }
         for (number, start) in rules.starts.iter().enumerate() {
+            if self.is_exhausted() || diagnostics.error_count() > 0 {
+                return;
+            }
             self.start(start, number, diagnostics);
         }
         self.actions(&rules.simple, diagnostics);
@@ -106,12 +111,13 @@ impl<'t> Lowerer<'t> {
     }
 
     fn actions(&mut self, rules: &[Found<'t, &'t Block>], diagnostics: &mut Diagnostics) {
-        let mut priorities: Vec<i64> = rules.iter().map(|rule| rule.what.priority).collect();
-        priorities.sort_unstable();
-        priorities.dedup();
+        let least = rules.iter().map(|rule| rule.what.priority).min();
         for (number, Found { around, what: block }) in rules.iter().enumerate() {
-            let before = priorities.iter().rfind(|priority| **priority < block.priority);
-            let before = before.map(|_| self.enabled_before(rules, block.priority, diagnostics));
+            if self.is_exhausted() || diagnostics.error_count() > 0 {
+                return;
+            }
+            let is_first = least == Some(block.priority);
+            let before = (!is_first).then(|| self.enabled_before(rules, block.priority, diagnostics));
             let command = self.command(around, block, before);
             let title = block.name.clone().unwrap_or_else(|| format!("rule {}", number + 1));
             let rule = Some(self.rule_number(&title));
@@ -132,12 +138,13 @@ impl<'t> Lowerer<'t> {
 
     /// The number of the rule of that name.
     fn rule_number(&mut self, name: &str) -> u32 {
-        let rules = &mut self.program.rules;
-        let known = rules.iter().position(|rule| rule == name);
-        known.unwrap_or_else(|| {
-            rules.push(name.to_owned());
-            rules.len() - 1
-        }) as u32
+        if let Some(number) = self.rule_numbers.get(name) {
+            return *number;
+        }
+        let number = self.program.rules.len() as u32;
+        self.program.rules.push(name.to_owned());
+        self.rule_numbers.insert(name.to_owned(), number);
+        number
     }
 
     /// Whether a rule of a lower priority number is enabled.
@@ -150,6 +157,9 @@ impl<'t> Lowerer<'t> {
         let mut guards = Vec::new();
         for Found { around, what: block } in rules.iter().filter(|rule| rule.what.priority < priority) {
             for arguments in self.instances(around, guards.len(), block.span, diagnostics) {
+                if self.is_exhausted() {
+                    return Expression::constant(0, block.span);
+                }
                 guards.push(self.bound(around, &arguments, |lowerer| lowerer.guard(around, block)));
             }
         }
@@ -159,12 +169,12 @@ impl<'t> Lowerer<'t> {
 
     /// Binds the names around a rule to values while a part of the work is done.
     fn bound<T>(&mut self, around: &[Around<'t>], arguments: &[i64], part: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = self.bindings.clone();
+        let outer = self.held(locals(around));
         for (local, value) in names(around).zip(arguments) {
             self.bindings[local.index()] = Some(Binding::Constant(*value));
         }
         let result = part(self);
-        self.bindings = outer;
+        self.hold(outer);
         result
     }
 
@@ -175,14 +185,14 @@ impl<'t> Lowerer<'t> {
         block: &'t Block,
         enabled_before: Option<Expression>,
     ) -> Arc<Command> {
-        let outer = self.bindings.clone();
+        let outer = self.held(locals(around).chain(block.variables.iter().copied()));
         let mut parameters: Vec<VariableId> = Vec::new();
         for local in names(around) {
             let Some(domain) = self.domain_of(around, local) else { continue };
             let variable = &self.tree.locals[local.index()];
             let id = self.unscoped_number(&variable.name, domain, variable.span);
             self.fixed.insert(id);
-            let region = Region { leaves: vec![id], index: None, type_id: variable.type_id };
+            let region = Region { leaves: vec![id].into(), index: None, type_id: variable.type_id };
             self.bindings[local.index()] = Some(Binding::Region(region));
             parameters.push(id);
         }
@@ -202,8 +212,10 @@ impl<'t> Lowerer<'t> {
             lowerer.statements(&block.body, out);
         });
         let mut body = flattened(body);
-        body.extend(self.assumptions.iter().cloned().map(Statement::Assume));
-        self.bindings = outer;
+        if self.spend_many(self.assumptions.len()) {
+            body.extend(self.assumptions.iter().cloned().map(Statement::Assume));
+        }
+        self.hold(outer);
         Arc::new(Command { parameters, guard, body })
     }
 
@@ -227,10 +239,10 @@ impl<'t> Lowerer<'t> {
         match first {
             Around::Names(_) => self.guard(rest, block),
             Around::Aliases(aliases) => self.computation(block.span, |lowerer, out| {
-                let outer = lowerer.bindings.clone();
+                let outer = lowerer.held(aliases.iter().map(|alias| alias.local));
                 lowerer.bind_aliases(aliases, out);
                 let guard = lowerer.guard(rest, block);
-                lowerer.bindings = outer;
+                lowerer.hold(outer);
                 guard
             }),
             Around::Choice(local, set) => self.computation(set.span, |lowerer, out| {
@@ -281,7 +293,10 @@ impl<'t> Lowerer<'t> {
     }
 
     /// The name of an instance: `name, i: 2, j: red`.
-    fn title(&self, title: &str, around: &[Around<'t>], arguments: &[i64]) -> String {
+    fn title(&mut self, title: &str, around: &[Around<'t>], arguments: &[i64]) -> String {
+        if self.is_exhausted() {
+            return String::new();
+        }
         let mut text = title.to_owned();
         for (local, value) in names(around).zip(arguments) {
             let variable = &self.tree.locals[local.index()];
@@ -291,6 +306,7 @@ impl<'t> Lowerer<'t> {
                 self.tree.types.word(variable.type_id, *value)
             ));
         }
+        self.title_bytes += text.len();
         text
     }
 
@@ -310,6 +326,9 @@ impl<'t> Lowerer<'t> {
 
     /// A condition for all values of the names around it.
     fn property(&mut self, around: &[Around<'t>], condition: &'t super::tree::Value) -> Expression {
+        if !self.spend() {
+            return Expression::constant(1, condition.span);
+        }
         let Some((first, rest)) = around.split_first() else {
             return self.computation(condition.span, |lowerer, out| lowerer.expression(condition, out));
         };
@@ -318,10 +337,10 @@ impl<'t> Lowerer<'t> {
                 lowerer.property(rest, condition)
             }),
             Around::Aliases(aliases) => self.computation(condition.span, |lowerer, out| {
-                let outer = lowerer.bindings.clone();
+                let outer = lowerer.held(aliases.iter().map(|alias| alias.local));
                 lowerer.bind_aliases(aliases, out);
                 let result = lowerer.property(rest, condition);
-                lowerer.bindings = outer;
+                lowerer.hold(outer);
                 result
             }),
             Around::Choice(local, set) => self.computation(condition.span, |lowerer, out| {
@@ -349,6 +368,9 @@ impl<'t> Lowerer<'t> {
         diagnostics: &mut Diagnostics,
     ) {
         for Found { around, what: (property, span) } in properties {
+            if self.is_exhausted() || diagnostics.error_count() > 0 {
+                return;
+            }
             let (kind, word) = match property.category {
                 Category::Assumption => continue,
                 Category::Assertion => (LabelKind::Assertion, "invariant"),
@@ -377,6 +399,9 @@ impl<'t> Lowerer<'t> {
         diagnostics: &mut Diagnostics,
     ) {
         for (title, instances) in self.alike_instances(&name, around, span, diagnostics) {
+            if self.is_exhausted() || diagnostics.error_count() > 0 {
+                return;
+            }
             if kind == LabelKind::Liveness && instances.len() > 1 {
                 let message = "with symmetry, `liveness` cannot be asked of each value of a scalarset";
                 let diagnostic = Diagnostic::error(message)
@@ -405,15 +430,23 @@ impl<'t> Lowerer<'t> {
         span: Span,
         diagnostics: &mut Diagnostics,
     ) -> Vec<(String, Vec<Vec<i64>>)> {
-        let mut groups: Vec<(Vec<i64>, String, Vec<Vec<i64>>)> = Vec::new();
+        let mut groups: Vec<(String, Vec<Vec<i64>>)> = Vec::new();
+        let mut places: HashMap<Vec<i64>, usize> = HashMap::new();
         for arguments in self.instances(around, 0, span, diagnostics) {
+            if groups.len() > STATED_MAX {
+                // More than there is room for, however many there are.
+                break;
+            }
             let pattern = if self.symmetric { self.pattern(around, &arguments) } else { arguments.clone() };
-            match groups.iter_mut().find(|(known, ..)| *known == pattern) {
-                Some((_, _, group)) => group.push(arguments),
-                None => groups.push((pattern, self.title(name, around, &arguments), vec![arguments])),
+            match places.entry(pattern) {
+                Entry::Occupied(place) => groups[*place.get()].1.push(arguments),
+                Entry::Vacant(place) => {
+                    place.insert(groups.len());
+                    groups.push((self.title(name, around, &arguments), vec![arguments]));
+                }
             }
         }
-        groups.into_iter().map(|(_, title, group)| (title, group)).collect()
+        groups
     }
 
     /// What is left of arguments if only the equality of values of scalarsets and of slots counts.
@@ -451,8 +484,7 @@ impl<'t> Lowerer<'t> {
         match labels.last_mut() {
             Some(last) if kind == LabelKind::Assertion && last.kind == kind => {
                 last.name = "the remaining invariants".to_owned();
-                let joined = std::mem::replace(&mut last.expression, Expression::constant(1, span));
-                last.expression = simplify::all(vec![joined, expression], span);
+                join(&mut last.expression, expression);
             }
             _ => {
                 let message = format!("more than {STATED_MAX} properties");
@@ -460,6 +492,29 @@ impl<'t> Lowerer<'t> {
             }
         }
     }
+}
+
+/// All of the parts of a condition, and another one, side by side: so a long list does not lie one part inside the other.
+fn join(condition: &mut Expression, more: Expression) {
+    if simplify::known(&more) == Some(1) {
+        return;
+    }
+    if let ExpressionKind::All(operands) = &mut condition.kind {
+        operands.push(more);
+        return;
+    }
+    let span = more.span;
+    let first = std::mem::replace(condition, Expression::constant(1, span));
+    *condition = simplify::all(vec![first, more], span);
+}
+
+/// The names that stand around a rule, those for places and values too.
+fn locals(around: &[Around<'_>]) -> impl Iterator<Item = LocalId> {
+    let aliases = around.iter().flat_map(|it| match it {
+        Around::Aliases(aliases) => *aliases,
+        Around::Names(_) | Around::Choice(..) => &[],
+    });
+    names(around).chain(aliases.map(|alias| alias.local))
 }
 
 /// The names around a rule that have a value in each instance.

@@ -22,6 +22,9 @@ impl<'t> Lowerer<'t> {
     /// Gives the variables of a block temporaries.
     pub(crate) fn declare(&mut self, variables: &[LocalId]) {
         for local in variables {
+            if self.is_exhausted() {
+                return;
+            }
             let variable = &self.tree.locals[local.index()];
             let region = self.temporary(&variable.name, variable.type_id, variable.span);
             self.bindings[local.index()] = Some(Binding::Region(region));
@@ -34,7 +37,9 @@ impl<'t> Lowerer<'t> {
             if !self.spend() || matches!(out.last(), Some(Statement::Leave(_) | Statement::Fail { .. })) {
                 return;
             }
-            self.statement(statement, out);
+            if self.deeper(|lowerer| lowerer.statement(statement, out)).is_none() {
+                return;
+            }
         }
     }
 
@@ -216,19 +221,45 @@ impl<'t> Lowerer<'t> {
         otherwise: &'t [tree::Statement],
         out: &mut Vec<Statement>,
     ) {
-        let Some(((condition, body), rest)) = arms.split_first() else {
-            return self.statements(otherwise, out);
-        };
-        let condition = self.expression(condition, out);
-        match simplify::known(&condition) {
-            Some(0) => return self.if_statement(rest, otherwise, out),
-            Some(_) => return self.statements(body, out),
-            None => {}
+        let arms = arms.iter().map(|(condition, body)| (condition, body.as_slice()));
+        self.choice(arms, otherwise, out, |lowerer, condition, out| lowerer.expression(condition, out));
+    }
+
+    /// A choice between bodies: the first whose test holds, or the last. What a test needs beforehand is done only if those before it failed.
+    fn choice<T>(
+        &mut self,
+        arms: impl Iterator<Item = (T, &'t [tree::Statement])>,
+        otherwise: &'t [tree::Statement],
+        out: &mut Vec<Statement>,
+        mut test: impl FnMut(&mut Self, T, &mut Vec<Statement>) -> Expression,
+    ) {
+        let mut choice = Choice::default();
+        let mut last = otherwise;
+        for (condition, body) in arms {
+            if self.is_exhausted() {
+                return;
+            }
+            let mut before = Vec::new();
+            let condition = test(self, condition, &mut before);
+            choice.prepare(before);
+            match simplify::known(&condition) {
+                Some(0) => {}
+                Some(_) => {
+                    last = body;
+                    break;
+                }
+                None => {
+                    let mut then = Vec::new();
+                    self.statements(body, &mut then);
+                    choice.add(condition, then);
+                }
+            }
         }
-        let (mut then, mut other) = (Vec::new(), Vec::new());
-        self.statements(body, &mut then);
-        self.if_statement(rest, otherwise, &mut other);
-        out.push(chained(condition, then, other));
+        let mut other = Vec::new();
+        self.statements(last, &mut other);
+        if self.deepen(choice.levels.len()) {
+            out.extend(choice.closed(other));
+        }
     }
 
     fn switch(
@@ -245,34 +276,15 @@ impl<'t> Lowerer<'t> {
             out.push(store(region.leaves[0], subject, span));
             subject = Expression::read(region.leaves[0], span);
         }
-        self.cases(&subject, cases, otherwise, out);
-    }
-
-    fn cases(
-        &mut self,
-        subject: &Expression,
-        cases: &'t [(Vec<Value>, Vec<tree::Statement>)],
-        otherwise: &'t [tree::Statement],
-        out: &mut Vec<Statement>,
-    ) {
-        let Some(((values, body), rest)) = cases.split_first() else {
-            return self.statements(otherwise, out);
-        };
-        let tests = values.iter().map(|value| {
-            let value = self.apart(value);
-            simplify::binary(BinaryOperator::Equal, subject.clone(), value, subject.span)
+        let cases = cases.iter().map(|(values, body)| (values, body.as_slice()));
+        self.choice(cases, otherwise, out, |lowerer, values, _| {
+            let tests = values.iter().map(|value| {
+                let value = lowerer.apart(value);
+                simplify::binary(BinaryOperator::Equal, subject.clone(), value, subject.span)
+            });
+            let tests = tests.collect();
+            simplify::any(tests, subject.span)
         });
-        let tests = tests.collect();
-        let condition = simplify::any(tests, subject.span);
-        match simplify::known(&condition) {
-            Some(0) => return self.cases(subject, rest, otherwise, out),
-            Some(_) => return self.statements(body, out),
-            None => {}
-        }
-        let (mut then, mut other) = (Vec::new(), Vec::new());
-        self.statements(body, &mut then);
-        self.cases(subject, rest, otherwise, &mut other);
-        out.push(chained(condition, then, other));
     }
 
     fn property_statement(&mut self, property: &'t Property, span: Span, out: &mut Vec<Statement>) {
@@ -363,17 +375,56 @@ impl<'t> Lowerer<'t> {
     }
 }
 
-/// A choice; one that is all there is on the other side becomes an arm of it.
-fn chained(condition: Expression, then: Vec<Statement>, mut other: Vec<Statement>) -> Statement {
-    let mut arms = vec![(condition, then)];
-    if other.len() == 1
-        && let Some(Statement::If { arms: more, otherwise }) =
-            other.pop_if(|it| matches!(it, Statement::If { .. }))
-    {
-        arms.extend(more);
-        return Statement::If { arms, otherwise };
+/// A choice that is being made: tests one after the other, in levels where one needs statements of its own.
+#[derive(Default)]
+struct Choice {
+    levels: Vec<Level>,
+}
+
+/// Statements, and the tests that need nothing else.
+#[derive(Default)]
+struct Level {
+    before: Vec<Statement>,
+    arms: Vec<(Expression, Vec<Statement>)>,
+}
+
+impl Choice {
+    /// Statements are run before the next test.
+    fn prepare(&mut self, before: Vec<Statement>) {
+        match self.levels.last_mut() {
+            Some(_) if before.is_empty() => {}
+            Some(level) if level.arms.is_empty() => level.before.extend(before),
+            _ => self.levels.push(Level { before, arms: Vec::new() }),
+        }
     }
-    Statement::If { arms, otherwise: other }
+
+    fn add(&mut self, condition: Expression, then: Vec<Statement>) {
+        if let Some(level) = self.levels.last_mut() {
+            level.arms.push((condition, then));
+        }
+    }
+
+    /// The statements of the whole choice. A choice that is all there is on the other side has its tests among these.
+    fn closed(self, otherwise: Vec<Statement>) -> Vec<Statement> {
+        self.levels.into_iter().rev().fold(otherwise, |mut other, Level { mut before, mut arms }| {
+            if arms.is_empty() {
+                // Nothing follows what ends the way.
+                if !matches!(before.last(), Some(Statement::Leave(_) | Statement::Fail { .. })) {
+                    before.append(&mut other);
+                }
+                return before;
+            }
+            if other.len() == 1
+                && let Some(Statement::If { arms: more, otherwise }) =
+                    other.pop_if(|it| matches!(it, Statement::If { .. }))
+            {
+                arms.extend(more);
+                other = otherwise;
+            }
+            before.push(Statement::If { arms, otherwise: other });
+            before
+        })
+    }
 }
 
 impl Value {

@@ -3,6 +3,8 @@
 //! A statement is no property of states, but whether some rule would meet it from a state is one. So it becomes a label: each rule that holds the statement, itself or in
 //! what it calls, is run on a copy of the state, which is thrown away. Where the rule would end early (`assume`, `error`, `assert`), the copy does, too.
 
+use std::collections::{HashMap, HashSet};
+
 use fathom_model::expression::{Domain, Expression};
 use fathom_model::program::{LabelKind, Statement, VariableId};
 use fathom_model::span::Span;
@@ -41,17 +43,26 @@ impl<'t> Lowerer<'t> {
     ) {
         let tree = self.tree;
         let mut all: Vec<(Span, &'t Property, Vec<usize>)> = Vec::new();
+        let mut places: HashMap<Span, usize> = HashMap::new();
         for (rule, found) in rules.iter().enumerate() {
-            each_cover(tree, &found.what.body, &mut Vec::new(), &mut |span, property| match all
-                .iter_mut()
-                .find(|(known, ..)| *known == span)
-            {
-                Some((_, _, holders)) if !holders.contains(&rule) => holders.push(rule),
-                Some(_) => {}
-                None => all.push((span, property, vec![rule])),
+            if self.is_exhausted() || diagnostics.error_count() > 0 {
+                return;
+            }
+            each_cover(tree, &found.what.body, &mut |span, property| {
+                let place = *places.entry(span).or_insert(all.len());
+                if place == all.len() {
+                    all.push((span, property, Vec::new()));
+                }
+                let holders = &mut all[place].2;
+                if holders.last() != Some(&rule) {
+                    holders.push(rule);
+                }
             });
         }
         for (span, property, holders) in all {
+            if self.is_exhausted() || diagnostics.error_count() > 0 {
+                return;
+            }
             *number += 1;
             let name = property.message.clone().unwrap_or_else(|| format!("cover {number}"));
             let each = holders.iter().map(|rule| {
@@ -144,6 +155,9 @@ impl<'t> Lowerer<'t> {
         span: Span,
         condition: &mut dyn FnMut(&mut Self) -> Expression,
     ) -> Expression {
+        if !self.spend() {
+            return Expression::constant(0, span);
+        }
         let Some((first, rest)) = around.split_first() else { return condition(self) };
         match first {
             Around::Aliases(_) => self.any_instance(rest, span, condition),
@@ -166,22 +180,28 @@ impl<'t> Lowerer<'t> {
     }
 }
 
-/// Visits the `cover` statements of a body and of what it calls.
+/// Visits the `cover` statements of a body and of what it calls. Calls may lead far: those still to be followed wait in a list.
 fn each_cover<'t>(
     tree: &'t tree::Tree,
     body: &'t [tree::Statement],
-    called: &mut Vec<FunctionId>,
     visit: &mut dyn FnMut(Span, &'t Property),
 ) {
-    let mut functions = Vec::new();
-    for statement in body {
-        calls::visit_statement(statement, &mut |call| functions.push(call.function));
-    }
-    covers_in(body, visit);
-    for function in functions {
-        if !called.contains(&function) {
-            called.push(function);
-            each_cover(tree, &tree.functions[function.index()].body, called, visit);
+    let mut called: HashSet<FunctionId> = HashSet::new();
+    let mut waiting: Vec<FunctionId> = Vec::new();
+    let mut next = Some(body);
+    while let Some(body) = next.take() {
+        covers_in(body, visit);
+        let mut functions = Vec::new();
+        for statement in body {
+            calls::visit_statement(statement, &mut |call| functions.push(call.function));
+        }
+        // The first call is followed first.
+        waiting.extend(functions.into_iter().rev());
+        while let Some(function) = waiting.pop() {
+            if called.insert(function) {
+                next = Some(&tree.functions[function.index()].body);
+                break;
+            }
         }
     }
 }

@@ -4,6 +4,9 @@
 //! indices on the path together, the outermost counted slowest. So the part of a variable that an index chooses is one stretch of each of its leaves. A
 //! multiset is an array of slots with one leaf more, which says of each slot whether there is an element in it.
 
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
 use fathom_model::expression::{BinaryOperator, Expression, ExpressionKind};
 use fathom_model::program::{Place, Role, Variable, VariableId};
 use fathom_model::span::Span;
@@ -33,11 +36,40 @@ pub(crate) enum Part {
     Slot(u32),
 }
 
+/// Variables that hold the leaves of a type: all of a list that is shared, or a stretch of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaves {
+    all: Arc<[VariableId]>,
+    range: Range<usize>,
+}
+
+impl From<Vec<VariableId>> for Leaves {
+    fn from(all: Vec<VariableId>) -> Leaves {
+        Leaves { range: 0..all.len(), all: all.into() }
+    }
+}
+
+impl Deref for Leaves {
+    type Target = [VariableId];
+
+    fn deref(&self) -> &[VariableId] {
+        &self.all[self.range.clone()]
+    }
+}
+
+impl Leaves {
+    /// So many of them, from one on.
+    fn part(self, from: usize, count: usize) -> Leaves {
+        let start = self.range.start + from;
+        Leaves { all: self.all, range: start..start + count }
+    }
+}
+
 /// Some or all of a variable of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
     /// The leaves of its type.
-    pub(crate) leaves: Vec<VariableId>,
+    pub(crate) leaves: Leaves,
     /// Which stretch of each leaf; none if no index was given yet.
     pub(crate) index: Option<Expression>,
     pub(crate) type_id: TypeId,
@@ -53,7 +85,7 @@ pub(crate) fn leaves(types: &Types, type_id: TypeId) -> Vec<Leaf> {
 fn collect(types: &Types, type_id: TypeId, path: &mut Vec<Part>, length: u32, out: &mut Vec<Leaf>) {
     match types.form(type_id) {
         Form::Record(fields) => {
-            for (name, field) in fields {
+            for (name, field) in fields.iter() {
                 path.push(Part::Field(name.clone()));
                 collect(types, *field, path, length, out);
                 path.pop();
@@ -107,10 +139,10 @@ impl Region {
     /// A field of a record, by its position.
     pub(crate) fn field(mut self, types: &Types, position: usize) -> Region {
         let Form::Record(fields) = types.form(self.type_id) else { return self };
-        let before: u64 = fields[..position].iter().map(|(_, field)| types.leaves(*field)).sum();
-        let count = types.leaves(fields[position].1) as usize;
-        self.leaves = self.leaves[before as usize..before as usize + count].to_vec();
-        self.type_id = fields[position].1;
+        let field = fields.type_of(position);
+        let (before, count) = (fields.leaves_before(position), types.leaves(field));
+        self.leaves = self.leaves.part(before as usize, count as usize);
+        self.type_id = field;
         self
     }
 
@@ -122,7 +154,7 @@ impl Region {
             _ => return self,
         };
         self.index = Some(join(self.index.take(), size, position, span));
-        self.leaves.truncate(types.leaves(element) as usize);
+        self.leaves = self.leaves.part(0, types.leaves(element) as usize);
         self.type_id = element;
         self
     }
@@ -146,16 +178,7 @@ pub(crate) fn join(index: Option<Expression>, size: i64, position: Expression, s
 /// How many values of one leaf a value of the type holds.
 fn count(types: &Types, type_id: TypeId, leaf: u64) -> u32 {
     match types.form(type_id) {
-        Form::Record(fields) => {
-            let mut rest = leaf;
-            for (_, field) in fields {
-                if rest < types.leaves(*field) {
-                    return count(types, *field, rest);
-                }
-                rest -= types.leaves(*field);
-            }
-            1
-        }
+        Form::Record(fields) => fields.of_leaf(leaf).map_or(1, |(field, rest)| count(types, field, rest)),
         Form::Array(index, element) => types.size(*index) as u32 * count(types, *element, leaf),
         Form::Multiset(size, element) if leaf < types.leaves(*element) => size * count(types, *element, leaf),
         Form::Multiset(size, _) => *size,

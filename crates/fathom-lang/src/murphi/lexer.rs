@@ -8,6 +8,7 @@ use fathom_model::span::Span;
 
 use crate::cursor;
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
+use crate::source::{NAME_BYTES_MAX, STRING_BYTES_MAX, WORDS_MAX};
 
 /// A word of the text.
 pub(crate) type Token = cursor::Token<TokenKind>;
@@ -118,12 +119,18 @@ impl TokenKind {
 pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
     let mut lexer = Lexer { text, at: 0, diagnostics };
     // Real models have about one token for every five bytes.
-    let mut tokens = Vec::with_capacity(text.len() / 5 + 1);
+    let mut tokens = Vec::with_capacity(text.len().min(WORDS_MAX) / 5 + 1);
     loop {
         lexer.skip_blank();
         let start = lexer.at;
         let kind = lexer.word();
-        tokens.push(Token { kind, span: lexer.span_from(start) });
+        let span = lexer.span_from(start);
+        if tokens.len() >= WORDS_MAX {
+            lexer.diagnostics.push(cursor::too_many_words(span));
+            tokens.push(Token { kind: TokenKind::Stop, span: Span::new(span.start, span.start) });
+            return tokens;
+        }
+        tokens.push(Token { kind, span });
         if kind == TokenKind::Stop {
             return tokens;
         }
@@ -200,7 +207,12 @@ impl<'s> Lexer<'s, '_> {
     fn name(&mut self) -> TokenKind {
         let start = self.at;
         self.skip_name();
-        TokenKind::of_word(&self.text[start..self.at].to_ascii_lowercase())
+        let word = &self.text[start..self.at];
+        if word.len() > NAME_BYTES_MAX {
+            self.diagnostics.push(cursor::long_name(word, self.span_from(start)));
+            return TokenKind::Identifier;
+        }
+        TokenKind::of_word(&word.to_ascii_lowercase())
     }
 
     fn number(&mut self) -> TokenKind {
@@ -239,6 +251,10 @@ impl<'s> Lexer<'s, '_> {
         for (offset, character) in characters {
             if !escaped && (character == close || character == '"') {
                 self.at += offset + character.len_utf8();
+                if self.at - start > STRING_BYTES_MAX {
+                    let message = format!("this string is too long: more than {STRING_BYTES_MAX} bytes");
+                    self.diagnostics.push(Diagnostic::error(message).at(self.span_from(start), ""));
+                }
                 return TokenKind::String;
             }
             escaped = !escaped && character == '\\';
@@ -253,8 +269,8 @@ impl<'s> Lexer<'s, '_> {
 
     fn sign(&mut self) -> TokenKind {
         let rest = self.rest();
-        match SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
-            Some(&(sign, kind)) => {
+        match sign_at(rest) {
+            Some((sign, kind)) => {
                 self.at += sign.len();
                 match kind {
                     TokenKind::ForallSign => TokenKind::Forall,
@@ -276,7 +292,7 @@ impl<'s> Lexer<'s, '_> {
             let first = rest.chars().next();
             first.is_none_or(|it| it.is_ascii_alphanumeric() || it == '_' || it == '"' || it.is_whitespace())
                 || rest.starts_with('\u{201c}')
-                || SIGNS.iter().any(|(sign, _)| rest.starts_with(sign))
+                || sign_at(rest).is_some()
         };
         loop {
             self.at += self.rest().chars().next().map_or(0, char::len_utf8);
@@ -284,10 +300,31 @@ impl<'s> Lexer<'s, '_> {
                 break;
             }
         }
-        let shown: String = self.text[start..self.at].chars().take(80).flat_map(char::escape_debug).collect();
-        let diagnostic = Diagnostic::error(format!("{} is not part of Murphi", quoted(&shown)));
-        self.diagnostics.push(diagnostic.at(self.span_from(start), ""));
+        let (text, span) = (&self.text[start..self.at], self.span_from(start));
+        self.diagnostics.error_with(|| {
+            let shown: String = text.chars().take(80).flat_map(char::escape_debug).collect();
+            Diagnostic::error(format!("{} is not part of Murphi", quoted(&shown))).at(span, "")
+        });
     }
+}
+
+/// By byte: whether a sign begins with it.
+const BEGINS_SIGN: [bool; 256] = {
+    let mut begins = [false; 256];
+    let mut number = 0;
+    while number < SIGNS.len() {
+        begins[SIGNS[number].0.as_bytes()[0] as usize] = true;
+        number += 1;
+    }
+    begins
+};
+
+/// The sign that a text begins with.
+fn sign_at(rest: &str) -> Option<(&'static str, TokenKind)> {
+    let first = rest.as_bytes().first().copied().filter(|first| BEGINS_SIGN[usize::from(*first)])?;
+    // Texts are compared only where the first byte fits.
+    let fits = |sign: &str| sign.as_bytes()[0] == first && rest.starts_with(sign);
+    SIGNS.iter().copied().find(|(sign, _)| fits(sign))
 }
 
 #[cfg(test)]

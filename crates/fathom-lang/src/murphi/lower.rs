@@ -4,7 +4,7 @@
 //! Calls are written out where they stand, each with temporaries of its own; a call that is nested too deeply in itself becomes a fault. Invariants
 //! in rulesets become one label each; an assumption is made at the end of every command. The size of the program is bounded.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use fathom_model::expression::{Domain, Expression};
 use fathom_model::program::{Program, Role, Statement, Variable, VariableId};
@@ -21,6 +21,17 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The most nodes of expressions and statements a program may have.
 const NODES_MAX: usize = 2_000_000;
+/// The most elements of temporaries a program may have, each temporary counted as [`TEMPORARY_COST`] more.
+const TEMPORARIES_MAX: usize = 32_000_000;
+/// What a temporary costs beside its elements.
+const TEMPORARY_COST: usize = 16;
+/// The most bytes that the names of all instances of rules may have.
+const TITLE_BYTES_MAX: usize = 256 << 20;
+/// The most bytes that the names of all elements of the state may have.
+const NAME_BYTES_MAX: u64 = 64 << 20;
+/// How deep statements and expressions of a program may lie inside one another: what walks programs calls itself once or twice for each
+/// level, also on the small stacks of threads.
+const DEPTH_MAX: u32 = 1_000;
 /// The widest record of a model, in bits: 8 KiB for one state is far beyond what can be explored.
 const RECORD_BITS_MAX: u64 = 65_536;
 /// Numbers that are computed but not stored in the state.
@@ -54,12 +65,13 @@ pub(crate) fn lower(tree: &Tree, options: &MurphiOptions, diagnostics: &mut Diag
     if diagnostics.error_count() == 0 {
         lowerer.rules(diagnostics);
     }
-    if lowerer.is_exhausted() {
-        let message = format!(
-            "the model is too large: its rules have more than {NODES_MAX} parts when calls are written out"
-        );
+    if lowerer.too_deep {
+        let message =
+            format!("rules are nested too deeply: more than {DEPTH_MAX} levels when calls are written out");
         let diagnostic = Diagnostic::error(message);
-        diagnostics.push(diagnostic.help("reduce nested calls, recursion, or loops over large types"));
+        diagnostics.push(diagnostic.help("reduce nested calls: let functions call one another less deeply"));
+    } else if lowerer.is_exhausted() {
+        diagnostics.push(lowerer.too_large());
     }
     Lowered { program: lowerer.program, symmetry: collector.symmetry, state: lowerer.state, names }
 }
@@ -120,6 +132,16 @@ pub(crate) struct Lowerer<'t> {
     /// What every state must satisfy to be looked at.
     pub(crate) assumptions: Vec<Expression>,
     nodes: usize,
+    /// How many bytes the names of instances of rules have.
+    pub(crate) title_bytes: usize,
+    /// What the temporaries so far cost.
+    temporaries: usize,
+    /// How deep the part that is being made lies inside others.
+    depth: u32,
+    /// Whether something was nested too deeply.
+    too_deep: bool,
+    /// The numbers of rules, by name.
+    pub(crate) rule_numbers: HashMap<String, u32>,
 }
 
 impl<'t> Lowerer<'t> {
@@ -141,6 +163,11 @@ impl<'t> Lowerer<'t> {
             covering: None,
             assumptions: Vec::new(),
             nodes: 0,
+            title_bytes: 0,
+            temporaries: 0,
+            depth: 0,
+            too_deep: false,
+            rule_numbers: HashMap::new(),
         }
     }
 
@@ -150,27 +177,90 @@ impl<'t> Lowerer<'t> {
         !self.is_exhausted()
     }
 
+    /// What is said when there is too much.
+    fn too_large(&self) -> Diagnostic {
+        let (what, help) = if self.nodes > NODES_MAX {
+            let what = format!("its rules have more than {NODES_MAX} parts when calls are written out");
+            (what, "reduce nested calls, recursion, or loops over large types")
+        } else if self.temporaries > TEMPORARIES_MAX {
+            let what = format!(
+                "the local variables of its rules have more than {TEMPORARIES_MAX} elements together"
+            );
+            (what, "reduce local variables of large types")
+        } else {
+            let mebibytes = TITLE_BYTES_MAX >> 20;
+            let what =
+                format!("the names of all instances of its rules have more than {mebibytes} MiB together");
+            (what, "shorten the names of rules")
+        };
+        Diagnostic::error(format!("the model is too large: {what}")).help(help)
+    }
+
+    /// Whether nothing more is made: there is too much, or it is nested too deeply.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.nodes > NODES_MAX
+            || self.too_deep
+            || self.temporaries > TEMPORARIES_MAX
+            || self.title_bytes > TITLE_BYTES_MAX
+    }
+
+    /// Counts so many parts of the program; says whether there is room for them.
+    pub(crate) fn spend_many(&mut self, parts: usize) -> bool {
+        self.nodes = self.nodes.saturating_add(parts);
+        !self.is_exhausted()
+    }
+
+    /// Whether there is room for so many levels more.
+    pub(crate) fn deepen(&mut self, levels: usize) -> bool {
+        self.too_deep |= levels.saturating_add(self.depth as usize) > DEPTH_MAX as usize;
+        !self.too_deep
+    }
+
+    /// Makes a part one level deeper; nothing, once that is too deep.
+    pub(crate) fn deeper<T>(&mut self, part: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.too_deep |= self.depth >= DEPTH_MAX;
+        if self.too_deep {
+            return None;
+        }
+        self.depth += 1;
+        let made = part(self);
+        self.depth -= 1;
+        Some(made)
     }
 
     fn globals(&mut self, collector: &mut Collector, diagnostics: &mut Diagnostics) -> Vec<StateName> {
         let types = &self.tree.types;
         let mut names = Vec::new();
-        let mut bits = 0u64;
+        let (mut bits, mut name_bytes) = (0u64, 0u64);
         for global in &self.tree.globals {
             let leaves = layout::leaves(types, global.type_id);
             collector.add(types, &leaves);
             let mut ids = Vec::new();
             for leaf in leaves {
                 let variable = layout::variable(types, &global.name, &leaf, Role::Global, global.span);
-                bits += u64::from(variable.elements()) * u64::from(variable.stored().bits());
+                let elements = u64::from(variable.elements());
+                bits += elements * u64::from(variable.stored().bits());
+                name_bytes += elements * variable.name.len() as u64;
                 ids.push(VariableId(self.program.variables.len() as u32));
                 self.program.variables.push(variable);
                 let (variable, path) = (global.name.clone(), leaf.path);
                 names.push(StateName { variable, path, value: leaf.value, present: leaf.present });
             }
-            self.state.push(Region { leaves: ids, index: None, type_id: global.type_id });
+            self.state.push(Region { leaves: ids.into(), index: None, type_id: global.type_id });
+            if name_bytes > NAME_BYTES_MAX {
+                let message = "the names of the elements of the state are too long together";
+                let label = format!(
+                    "with this they have {} MiB, and {} are held",
+                    name_bytes >> 20,
+                    NAME_BYTES_MAX >> 20
+                );
+                diagnostics.push(
+                    Diagnostic::error(message)
+                        .at(global.span, label)
+                        .help("shorten the names of variables and fields"),
+                );
+                break;
+            }
             if bits > RECORD_BITS_MAX {
                 let message = format!("the state is too large: more than {RECORD_BITS_MAX} bits");
                 let label = format!("with this there are {bits}");
@@ -193,7 +283,7 @@ impl<'t> Lowerer<'t> {
             }
             ids.push(self.introduce(variable));
         }
-        Region { leaves: ids, index: None, type_id }
+        Region { leaves: ids.into(), index: None, type_id }
     }
 
     /// A new temporary that always has a value.
@@ -214,6 +304,7 @@ impl<'t> Lowerer<'t> {
     }
 
     fn introduce(&mut self, variable: Variable) -> VariableId {
+        self.temporaries += TEMPORARY_COST + variable.initial.len();
         self.program.variables.push(variable);
         let id = VariableId(self.program.variables.len() as u32 - 1);
         self.scope(id);
@@ -264,6 +355,18 @@ impl<'t> Lowerer<'t> {
         self.exit = outer;
         self.blocks -= 1;
         Statement::Block { locals, body }
+    }
+
+    /// What names stand for now.
+    pub(crate) fn held(&self, locals: impl Iterator<Item = LocalId>) -> Vec<(LocalId, Option<Binding>)> {
+        locals.map(|local| (local, self.bindings[local.index()].clone())).collect()
+    }
+
+    /// Lets names stand for what they stood for.
+    pub(crate) fn hold(&mut self, held: Vec<(LocalId, Option<Binding>)>) {
+        for (local, binding) in held {
+            self.bindings[local.index()] = binding;
+        }
     }
 
     /// Binds a name while a part of the work is done.

@@ -96,7 +96,7 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     if diagnostics.error_count() > 0 {
         return Err(diagnostics);
     }
-    let (tree, scope) = resolve::resolve(&model, options, &mut diagnostics);
+    let (mut tree, scope) = resolve::resolve(&model, options, &mut diagnostics);
     if diagnostics.error_count() == 0 && !bodies::has_start(&model.items) {
         diagnostics.push(Diagnostic::warning("the model has no `startstate`, so it has no state"));
     }
@@ -110,6 +110,8 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     if options.symmetry {
         order::warn(&tree, &mut diagnostics);
     }
+    // Expressions from outside need names, types and functions only.
+    tree.rules = Vec::new();
     let mut program = lowered.program;
     program.name = stem(source.name());
     let variables = program.variables[..lowered.names.len()].to_vec();

@@ -61,6 +61,10 @@ impl<'s, 'd> Parser<'s, 'd> {
         if self.kind() == TokenKind::Unknown {
             return Malformed;
         }
+        if self.diagnostics.counts_errors_only() {
+            self.diagnostics.count_error();
+            return Malformed;
+        }
         let diagnostic = Diagnostic::error(format!("expected {wanted}, found {}", self.found()));
         let help = match self.kind() {
             TokenKind::Equal if wanted.contains(":=") => Some("an assignment is written `:=`".to_owned()),

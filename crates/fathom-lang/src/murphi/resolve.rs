@@ -13,12 +13,14 @@ use super::MurphiOptions;
 use super::ast::{self, Declaration, Item, Name, TypeKind};
 use super::fold::fold;
 use super::tree::{FunctionId, GlobalId, LocalId, Tree, Value, Variable};
-use super::types::{BOOLEAN, Form, TypeId, UNKNOWN};
+use super::types::{BOOLEAN, Fields, Form, TypeId, UNKNOWN};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::nearest::nearest;
 
 /// The most values an enumeration, a scalarset or an index type may have, and the most elements of a multiset.
 const SIZE_MAX: i64 = 65_536;
+/// The most members of a union: a value of one that is stored in another is compared with each.
+const UNION_MAX: usize = 128;
 /// The most simple values that one variable may hold.
 const CELLS_MAX: u64 = 65_536;
 
@@ -56,7 +58,9 @@ pub(crate) fn resolve(
     diagnostics: &mut Diagnostics,
 ) -> (Tree, Scope) {
     let mut checker = Checker::new(Tree::default(), Scope::new(), diagnostics);
-    let mut given = options.constants.clone();
+    // Of several values for one name the last counts.
+    let mut given: HashMap<&str, i64> =
+        options.constants.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     for item in &model.items {
         match item {
             Item::Declaration(declaration) => checker.global(declaration, &mut given),
@@ -67,7 +71,9 @@ pub(crate) fn resolve(
             }
         }
     }
-    checker.unknown_options(&given);
+    let mut unknown: Vec<&str> = given.into_keys().collect();
+    unknown.sort_unstable();
+    checker.unknown_options(&unknown);
     let scope = checker.scopes.swap_remove(0);
     (checker.tree, scope)
 }
@@ -136,15 +142,18 @@ impl<'a> Checker<'a> {
         if let Some(&(symbol, _)) = found {
             return symbol;
         }
-        let names = self.scopes.iter().flat_map(|scope| scope.keys()).map(String::as_str);
-        let help = nearest(name.text, names).map(|near| format!("did you mean {}?", quoted(near)));
-        let diagnostic = Diagnostic::error(format!("there is no {wanted} {} here", quoted(name.text)));
-        let diagnostic = diagnostic.at(name.span, "").help_if(help);
-        let diagnostic = match diagnostic.help {
-            None => diagnostic.note("a name is known behind its declaration only"),
-            Some(_) => diagnostic,
-        };
-        self.diagnostics.push(diagnostic);
+        let scopes = &self.scopes;
+        self.diagnostics.error_with(|| {
+            let known = scopes.iter().flatten().filter(|(_, (symbol, _))| !matches!(symbol, Symbol::Wrong));
+            let help = nearest(name.text, known.map(|(name, _)| name.as_str()));
+            let help = help.map(|near| format!("did you mean {}?", quoted(near)));
+            let diagnostic = Diagnostic::error(format!("there is no {wanted} {} here", quoted(name.text)));
+            let diagnostic = diagnostic.at(name.span, "").help_if(help);
+            match diagnostic.help {
+                None => diagnostic.note("a name is known behind its declaration only"),
+                Some(_) => diagnostic,
+            }
+        });
         // One report of an unknown name is enough.
         self.scopes[0].insert(name.text.to_owned(), (Symbol::Wrong, name.span));
         Symbol::Wrong
@@ -158,7 +167,7 @@ impl<'a> Checker<'a> {
         id
     }
 
-    fn global(&mut self, declaration: &Declaration<'_>, given: &mut Vec<(String, i64)>) {
+    fn global(&mut self, declaration: &Declaration<'_>, given: &mut HashMap<&str, i64>) {
         match declaration {
             Declaration::Variable(names, tree) => {
                 let type_id = self.variable_type(tree);
@@ -172,12 +181,10 @@ impl<'a> Checker<'a> {
             Declaration::Constant(names, tree) => {
                 let constant = self.constant_symbol(tree);
                 for name in names {
-                    let position = given.iter().rposition(|(given, _)| given == name.text);
-                    let symbol = match position {
-                        Some(position) => self.given_constant(*name, constant, given[position].1),
+                    let symbol = match given.remove(name.text) {
+                        Some(value) => self.given_constant(*name, constant, value),
                         None => constant,
                     };
-                    given.retain(|(given, _)| given != name.text);
                     self.declare(*name, symbol);
                 }
             }
@@ -188,6 +195,11 @@ impl<'a> Checker<'a> {
     /// The type of a variable, which must not be too large.
     pub(crate) fn variable_type(&mut self, tree: &ast::Type<'_>) -> TypeId {
         let type_id = self.type_id(tree);
+        if self.tree.types.depth(type_id) > ast::DEPTH_MAX {
+            let message = format!("this type is nested too deeply: more than {} levels", ast::DEPTH_MAX);
+            self.error(tree.span, message, "");
+            return UNKNOWN;
+        }
         let cells = self.tree.types.cells(type_id);
         if cells <= CELLS_MAX {
             return type_id;
@@ -254,17 +266,24 @@ impl<'a> Checker<'a> {
         written
     }
 
-    fn unknown_options(&mut self, given: &[(String, i64)]) {
-        for (name, _) in given {
-            let constants =
-                self.scopes[0].iter().filter(|(_, (symbol, _))| matches!(symbol, Symbol::Constant(..)));
-            let help = nearest(name, constants.map(|(name, _)| name.as_str()));
-            let help = help.map(|near| format!("did you mean {}?", quoted(near)));
-            let message = match self.scopes[0].get(name) {
-                Some(_) => format!("{} is not declared `const`: no value can be given for it", quoted(name)),
-                None => format!("a value is given for {}, but the model has no such constant", quoted(name)),
-            };
-            self.diagnostics.push(Diagnostic::error(message).help_if(help));
+    fn unknown_options(&mut self, given: &[&str]) {
+        let scope = &self.scopes[0];
+        for name in given {
+            self.diagnostics.error_with(|| {
+                let constants =
+                    scope.iter().filter(|(_, (symbol, _))| matches!(symbol, Symbol::Constant(..)));
+                let help = nearest(name, constants.map(|(name, _)| name.as_str()));
+                let help = help.map(|near| format!("did you mean {}?", quoted(near)));
+                let message = match scope.get(*name) {
+                    Some(_) => {
+                        format!("{} is not declared `const`: no value can be given for it", quoted(name))
+                    }
+                    None => {
+                        format!("a value is given for {}, but the model has no such constant", quoted(name))
+                    }
+                };
+                Diagnostic::error(message).help_if(help)
+            });
         }
     }
 
@@ -373,6 +392,12 @@ impl<'a> Checker<'a> {
                 }
             }
         }
+        if members.len() > UNION_MAX {
+            let span = trees[0].span.to(trees[trees.len() - 1].span);
+            let label = format!("this has {}", members.len());
+            self.error(span, format!("a union has at most {UNION_MAX} members"), label);
+            return UNKNOWN;
+        }
         for (position, member) in members.iter().enumerate() {
             if members[..position].contains(member) {
                 let name = self.tree.types.describe(*member);
@@ -398,7 +423,8 @@ impl<'a> Checker<'a> {
                 parts.push((name.text.to_owned(), type_id));
             }
         }
-        self.tree.types.add(Form::Record(parts))
+        let fields = Fields::new(parts, &self.tree.types);
+        self.tree.types.add(Form::Record(fields))
     }
 
     fn check_index(&mut self, type_id: TypeId, span: Span) {

@@ -1,5 +1,8 @@
 //! What do a model's names mean outside its text, and how is a state told in the model's words?
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use fathom_model::expression::Expression;
 use fathom_model::program::{Variable, Words};
 
@@ -8,7 +11,7 @@ use super::layout::{Part, Region};
 use super::lower::{StateName, lower_condition};
 use super::resolve::{Checker, Scope, Symbol};
 use super::tree::Tree;
-use super::types::Form;
+use super::types::{Form, TypeId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The names of a model.
@@ -62,17 +65,20 @@ impl Symbols {
     /// What the model calls the parts of its state.
     pub(crate) fn words(&self) -> Words {
         let mut words = Words::default();
+        // Variables of one type have one list of words.
+        let mut shared: HashMap<TypeId, Arc<[String]>> = HashMap::new();
         for (number, name) in self.names.iter().enumerate() {
             let variable = &self.variables[number];
             let places = (0..variable.elements()).filter_map(|element| self.place(number, element));
             words.places.push(places.collect());
             let types = &self.tree.types;
-            words.values.push(match types.form(name.value) {
-                Form::Range(_) => Vec::new(),
+            let values = shared.entry(name.value).or_insert_with(|| match types.form(name.value) {
+                Form::Range(_) => Arc::default(),
                 _ => (variable.domain.low..=variable.domain.high)
                     .map(|code| types.word(name.value, code))
                     .collect(),
             });
+            words.values.push(Arc::clone(values));
         }
         words
     }

@@ -441,15 +441,17 @@ impl Checker<'_> {
             }
             return None;
         };
-        let Some(position) = fields.iter().position(|(name, _)| name == field.text) else {
-            let help = nearest(field.text, fields.iter().map(|(name, _)| name.as_str()));
-            let help = help.map(|near| format!("did you mean {}?", quoted(near)));
-            let label = format!("this is {}", self.tree.types.describe(base.type_id));
-            let diagnostic = Diagnostic::error(format!("there is no field {}", quoted(field.text)));
-            self.diagnostics.push(diagnostic.at(field.span, "").see(base.span, label).help_if(help));
+        let Some(position) = fields.place(field.text) else {
+            self.diagnostics.error_with(|| {
+                let help = nearest(field.text, fields.iter().map(|(name, _)| name.as_str()));
+                let help = help.map(|near| format!("did you mean {}?", quoted(near)));
+                let label = format!("this is {}", self.tree.types.describe(base.type_id));
+                let diagnostic = Diagnostic::error(format!("there is no field {}", quoted(field.text)));
+                diagnostic.at(field.span, "").see(base.span, label).help_if(help)
+            });
             return None;
         };
-        base.type_id = fields[position].1;
+        base.type_id = fields.type_of(position);
         base.steps.push(Step::Field(position));
         base.span = span;
         Some(base)

@@ -4,6 +4,8 @@
 //! `0..n`, a union for its members' codes one after the other. Two types are equivalent if they have the same structure;
 //! scalarsets only if they are the same declaration.
 
+use std::collections::HashMap;
+
 use fathom_model::expression::Domain;
 
 /// A type, by its place in [`Types`].
@@ -27,13 +29,62 @@ pub(crate) enum Form {
     Scalarset(u32),
     /// The values of several scalarsets and enumerations.
     Union(Vec<TypeId>),
-    Record(Vec<(String, TypeId)>),
+    Record(Fields),
     Array(TypeId, TypeId),
     Multiset(u32, TypeId),
     /// The places of a multiset of that many elements.
     Slot(u32),
     /// What is wrong has been reported; it goes with everything.
     Unknown,
+}
+
+/// The fields of a record, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fields {
+    list: Vec<(String, TypeId)>,
+    /// The first field of each name.
+    places: HashMap<String, usize>,
+    /// Of each field, how many leaves those before it have; saturates.
+    before: Vec<u64>,
+}
+
+impl Fields {
+    pub(crate) fn new(list: Vec<(String, TypeId)>, types: &Types) -> Fields {
+        let mut fields = Fields::default();
+        let mut leaves = 0u64;
+        for (place, (name, type_id)) in list.iter().enumerate() {
+            fields.places.entry(name.clone()).or_insert(place);
+            fields.before.push(leaves);
+            leaves = leaves.saturating_add(types.leaves(*type_id));
+        }
+        Fields { list, ..fields }
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, (String, TypeId)> {
+        self.list.iter()
+    }
+
+    /// The place of the field of that name.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    /// The type of a field, by its place.
+    pub(crate) fn type_of(&self, place: usize) -> TypeId {
+        self.list[place].1
+    }
+
+    /// How many leaves the fields before one have.
+    pub(crate) fn leaves_before(&self, place: usize) -> u64 {
+        self.before[place]
+    }
+
+    /// The field that a leaf of the record belongs to, and the number of the leaf there.
+    pub(crate) fn of_leaf(&self, leaf: u64) -> Option<(TypeId, u64)> {
+        // The last field that begins there: fields without leaves begin where the next one does.
+        let place = self.before.partition_point(|before| *before <= leaf).checked_sub(1)?;
+        Some((self.list[place].1, leaf - self.before[place]))
+    }
 }
 
 /// The types of a model.
@@ -45,11 +96,19 @@ pub(crate) struct Types {
     cells: Vec<u64>,
     /// Of each type, how many leaves it has: simple parts, those of all elements of an array counted once; saturates.
     leaves: Vec<u64>,
+    /// Of each type, how many types lie inside one another in it.
+    depths: Vec<u32>,
 }
 
 impl Default for Types {
     fn default() -> Types {
-        let mut types = Types { forms: Vec::new(), names: Vec::new(), cells: Vec::new(), leaves: Vec::new() };
+        let mut types = Types {
+            forms: Vec::new(),
+            names: Vec::new(),
+            cells: Vec::new(),
+            leaves: Vec::new(),
+            depths: Vec::new(),
+        };
         types.add(Form::Range(Domain::new(i64::MIN, i64::MAX)));
         types.add(Form::Boolean);
         types.add(Form::Unknown);
@@ -60,6 +119,12 @@ impl Default for Types {
 impl Types {
     pub(crate) fn add(&mut self, form: Form) -> TypeId {
         let (cells, leaves) = self.extent(&form);
+        let parts = match &form {
+            Form::Record(fields) => fields.iter().map(|(_, field)| self.depth(*field)).max(),
+            Form::Array(_, element) | Form::Multiset(_, element) => Some(self.depth(*element)),
+            _ => None,
+        };
+        self.depths.push(1 + parts.unwrap_or(0));
         self.forms.push(form);
         self.names.push(None);
         self.cells.push(cells);
@@ -86,6 +151,11 @@ impl Types {
     /// How many simple values one of this type holds.
     pub(crate) fn cells(&self, id: TypeId) -> u64 {
         self.cells[id.0 as usize]
+    }
+
+    /// How many types lie inside one another in it.
+    pub(crate) fn depth(&self, id: TypeId) -> u32 {
+        self.depths[id.0 as usize]
     }
 
     /// How many leaves it has.
@@ -193,7 +263,8 @@ impl Types {
                 let same = |left: &(String, TypeId), right: &(String, TypeId)| {
                     left.0 == right.0 && self.same(left.1, right.1)
                 };
-                left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+                left.list.len() == right.list.len()
+                    && left.iter().zip(right.iter()).all(|(left, right)| same(left, right))
             }
             (Form::Array(index, element), Form::Array(other_index, other_element)) => {
                 self.same(*index, *other_index) && self.same(*element, *other_element)

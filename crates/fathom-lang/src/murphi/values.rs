@@ -25,10 +25,15 @@ const DEPTH_MAX: usize = 64;
 impl<'t> Lowerer<'t> {
     /// The value as an expression; calls that change the state are put into `out`.
     pub(crate) fn expression(&mut self, value: &'t Value, out: &mut Vec<Statement>) -> Expression {
-        let span = value.span;
         if !self.spend() {
-            return Expression::constant(0, span);
+            return Expression::constant(0, value.span);
         }
+        let made = self.deeper(|lowerer| lowerer.expression_inside(value, out));
+        made.unwrap_or(Expression::constant(0, value.span))
+    }
+
+    fn expression_inside(&mut self, value: &'t Value, out: &mut Vec<Statement>) -> Expression {
+        let span = value.span;
         match &value.kind {
             ValueKind::Constant(code) => Expression::constant(*code, span),
             ValueKind::Undefined => failure(FaultKind::Undefined, span),
@@ -371,7 +376,7 @@ impl<'t> Lowerer<'t> {
         let variable = &self.tree.locals[local.index()];
         let id = self.unscoped_number(&variable.name, domain, variable.span);
         self.fixed.insert(id);
-        (id, Binding::Region(Region { leaves: vec![id], index: None, type_id: variable.type_id }))
+        (id, Binding::Region(Region { leaves: vec![id].into(), index: None, type_id: variable.type_id }))
     }
 
     /// The values of a quantifier, in order, if they are known.
@@ -496,8 +501,11 @@ impl<'t> Lowerer<'t> {
             compare(BinaryOperator::GreaterEqual, read(counter), read(end)),
             span,
         );
-        let region =
-            Region { leaves: vec![counter], index: None, type_id: self.tree.locals[local.index()].type_id };
+        let region = Region {
+            leaves: vec![counter].into(),
+            index: None,
+            type_id: self.tree.locals[local.index()].type_id,
+        };
         let mut body = Vec::new();
         self.with(local, Binding::Region(region), |lowerer| round(lowerer, &mut body));
         body.push(store(counter, compare(BinaryOperator::Add, read(counter), read(by)), span));

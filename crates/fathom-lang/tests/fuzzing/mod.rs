@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use fathom_lang::diagnostic::Diagnostics;
 use fathom_lang::source::SourceText;
 
-/// The longest text that diagnostics may make, far above what twenty of them need.
+/// The longest text that diagnostics may make, far above what fifty of them need.
 const RENDERED_BYTES_MAX: usize = 100_000;
 
 /// A language under test.
