@@ -102,6 +102,11 @@ impl Formula {
         1 + self.operands().into_iter().map(Formula::size).sum::<usize>()
     }
 
+    /// The most nodes that lie inside one another.
+    pub fn height(&self) -> usize {
+        1 + self.operands().into_iter().map(Formula::height).max().unwrap_or(0)
+    }
+
     /// The formula as text, with `names[i]` for atom `i`, in double quotes where it could not stand in place; atoms
     /// without a name are called `p0`, `p1` and so on. Operators are spelled `G F X U R W M ! && || -> <->`.
     pub fn display<'a, S: AsRef<str>>(&'a self, names: &'a [S]) -> impl fmt::Display + 'a {

@@ -5,6 +5,9 @@
 
 use crate::diagnostic::{Diagnostic, Span};
 
+/// The most words of a formula: far more than its nodes need.
+const WORDS_MAX: usize = 500_000;
+
 /// A word and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
@@ -86,6 +89,10 @@ pub(crate) fn tokens(source: &str, range: Span) -> Result<Vec<Token>, Diagnostic
         }
         let after_dot = matches!(found.last(), Some(Token { kind: TokenKind::Dot, .. }));
         let (kind, length) = one_token(&source[at..range.end], at, after_dot)?;
+        if found.len() == WORDS_MAX {
+            let message = format!("the formula has more than {WORDS_MAX} words");
+            return Err(Diagnostic::new(Span::new(at, at + length), message));
+        }
         found.push(Token { kind, span: Span::new(at, at + length) });
         at += length;
     }

@@ -3,13 +3,16 @@
 //! Lines that begin with `#define NAME FORMULA` and `#property FORMULA` count, every other line is comment. Definitions
 //! may stand in any order, before or after their use.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::atom::AtomLanguage;
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Mistakes, Span};
 use crate::formula::Formula;
 use crate::lexer::{self, TokenKind};
 use crate::parser::{Definitions, parse_part};
+
+/// The most nodes that all formulas of a file may have together.
+const FILE_NODES_MAX: usize = 1_000_000;
 
 /// A `#property` line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,26 +32,41 @@ pub fn read(
     source: &str,
     definitions: &Definitions,
     language: &mut dyn AtomLanguage,
-) -> Result<Vec<LtlProperty>, Vec<Diagnostic>> {
-    let mut mistakes = Vec::new();
+) -> Result<Vec<LtlProperty>, Mistakes> {
+    let mut mistakes = Mistakes::default();
     let (defines, bodies) = directives(source, definitions, &mut mistakes);
     let mut known = definitions.clone();
+    let mut nodes = 0;
     for define in ordered(source, &defines, &mut mistakes) {
         match parse_part(source, define.body, &known, language) {
             Ok(formula) => {
+                nodes += formula.size();
                 known.define(define.name, formula);
             }
             Err(more) => mistakes.extend(more),
         }
+        too_many_nodes(nodes, define.name_span)?;
     }
     let mut properties = Vec::new();
     for span in bodies {
         match parse_part(source, span, &known, language) {
-            Ok(formula) => properties.push(LtlProperty { formula, span }),
+            Ok(formula) => {
+                nodes += formula.size();
+                properties.push(LtlProperty { formula, span });
+            }
             Err(more) => mistakes.extend(more),
         }
+        too_many_nodes(nodes, span)?;
     }
     if mistakes.is_empty() { Ok(properties) } else { Err(mistakes) }
+}
+
+fn too_many_nodes(nodes: usize, span: Span) -> Result<(), Diagnostic> {
+    if nodes <= FILE_NODES_MAX {
+        return Ok(());
+    }
+    let message = format!("the formulas of the file have more than {FILE_NODES_MAX} nodes together");
+    Err(Diagnostic::new(span, message).help("split the file"))
 }
 
 struct Define<'a> {
@@ -61,9 +79,10 @@ struct Define<'a> {
 fn directives<'a>(
     source: &'a str,
     outer: &Definitions,
-    mistakes: &mut Vec<Diagnostic>,
+    mistakes: &mut Mistakes,
 ) -> (Vec<Define<'a>>, Vec<Span>) {
     let (mut defines, mut properties): (Vec<Define<'a>>, Vec<Span>) = (Vec::new(), Vec::new());
+    let mut names: HashSet<&str> = HashSet::new();
     let mut start = 0;
     for line in source.split_inclusive('\n') {
         let indent = line.len() - line.trim_start().len();
@@ -80,7 +99,7 @@ fn directives<'a>(
             let name = &rest[..length];
             if length == 0 || name.starts_with(|c: char| c.is_ascii_digit()) {
                 mistakes.push(Diagnostic::new(name_span, "expected the name that is defined"));
-            } else if outer.get(name).is_some() || defines.iter().any(|define| define.name == name) {
+            } else if outer.get(name).is_some() || !names.insert(name) {
                 mistakes.push(Diagnostic::new(name_span, format!("`{name}` is defined twice")));
             } else {
                 defines.push(Define { name, name_span, body: Span::new(name_span.end, end) });
@@ -96,33 +115,42 @@ fn directive<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 }
 
 /// The definitions, each after those it uses; a circle is reported and its members left out.
-fn ordered<'d, 'a>(
-    source: &str,
-    defines: &'d [Define<'a>],
-    mistakes: &mut Vec<Diagnostic>,
-) -> Vec<&'d Define<'a>> {
+fn ordered<'d, 'a>(source: &str, defines: &'d [Define<'a>], mistakes: &mut Mistakes) -> Vec<&'d Define<'a>> {
     let index: HashMap<&str, usize> = defines.iter().enumerate().map(|(i, d)| (d.name, i)).collect();
     let uses: Vec<Vec<usize>> =
         defines.iter().map(|define| names_used(source, define.body, &index)).collect();
-    let mut order = Vec::new();
-    let mut placed = vec![false; defines.len()];
-    loop {
-        let before = order.len();
-        for (i, define) in defines.iter().enumerate() {
-            if !placed[i] && uses[i].iter().all(|&used| placed[used]) {
-                placed[i] = true;
-                order.push(define);
-            }
-        }
-        if order.len() == before {
-            break;
-        }
-    }
-    for (define, _) in defines.iter().zip(&placed).filter(|(_, placed)| !**placed) {
+    let rounds = rounds(&uses);
+    for (define, _) in defines.iter().zip(&rounds).filter(|(_, round)| round.is_none()) {
         let message = format!("the definition of `{}` leads back to itself", define.name);
         mistakes.push(Diagnostic::new(define.name_span, message));
     }
-    order
+    let mut order: Vec<(usize, usize)> =
+        rounds.iter().enumerate().filter_map(|(place, round)| Some(((*round)?, place))).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, place)| &defines[place]).collect()
+}
+
+/// In which round each definition is put in place, if every round goes through the file and takes those whose uses are in place already; none for what leads back to
+/// itself.
+fn rounds(uses: &[Vec<usize>]) -> Vec<Option<usize>> {
+    let mut users: Vec<Vec<usize>> = vec![Vec::new(); uses.len()];
+    let mut missing: Vec<usize> = uses.iter().map(Vec::len).collect();
+    for (place, used) in uses.iter().enumerate() {
+        used.iter().for_each(|used| users[*used].push(place));
+    }
+    let mut ready: Vec<usize> = (0..uses.len()).filter(|place| missing[*place] == 0).collect();
+    let mut rounds = vec![None; uses.len()];
+    while let Some(place) = ready.pop() {
+        let after = |used: &usize| rounds[*used].map_or(0, |round: usize| round + usize::from(*used > place));
+        rounds[place] = Some(uses[place].iter().map(after).max().unwrap_or(0));
+        for user in &users[place] {
+            missing[*user] -= 1;
+            if missing[*user] == 0 {
+                ready.push(*user);
+            }
+        }
+    }
+    rounds
 }
 
 fn names_used(source: &str, body: Span, index: &HashMap<&str, usize>) -> Vec<usize> {
@@ -179,6 +207,20 @@ mod tests {
         ] {
             assert!(mistakes.iter().any(|mistake| mistake.contains(part)), "{part}: {mistakes:?}");
         }
+    }
+
+    #[test]
+    fn a_hundred_thousand_definitions_in_reverse_order_are_read_at_once() {
+        let mut source = String::from("#property d0\n");
+        for i in 0..100_000 {
+            source += &format!("#define d{i} d{}\n", i + 1);
+        }
+        source += "#define d100000 last\n";
+        assert_eq!(shown(&source).unwrap(), ["last"]);
+        assert_eq!(
+            rounds(&[vec![1], vec![2], vec![], vec![0, 2], vec![4], vec![]]),
+            [Some(2), Some(1), Some(0), Some(2), None, Some(0)]
+        );
     }
 
     #[test]

@@ -5,17 +5,20 @@
 //! of arithmetic terms, `P.s`, an element or a name; `L=="T"` is BEEM's way to say that process L is in state T. A
 //! parenthesis may open a formula or a term: what follows its other half decides.
 //!
-//! Bounded whatever the input: at most [`DEPTH_MAX`] operators are nested, at most [`NODES_MAX`] nodes come out.
+//! Bounded whatever the input: at most [`DEPTH_MAX`] operators are nested, [`HEIGHT_MAX`] with those of definitions, and at most [`NODES_MAX`] nodes come out.
 
 use std::collections::HashMap;
 
 use crate::atom::{AtomId, AtomLanguage, AtomText};
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Mistakes, Span};
 use crate::formula::Formula;
 use crate::lexer::{self, Token, TokenKind};
 
 /// How deep operators and parentheses may be nested.
 pub const DEPTH_MAX: usize = 200;
+
+/// How deep operators may be nested once definitions are put in.
+pub const HEIGHT_MAX: usize = 400;
 
 /// How many nodes a formula may have once its definitions are put in.
 pub const NODES_MAX: usize = 20_000;
@@ -23,7 +26,17 @@ pub const NODES_MAX: usize = 20_000;
 /// Names that stand for formulas: `#define` of `.ltl` files, `--atom NAME=E` of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
-    formulas: HashMap<String, Formula>,
+    formulas: HashMap<String, Defined>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+struct Defined {
+    formula: Formula,
+    /// How many nodes it has.
+    size: usize,
+    /// How many of them lie inside one another.
+    height: usize,
 }
 
 impl Definitions {
@@ -34,12 +47,13 @@ impl Definitions {
 
     /// Lets `name` stand for `formula`; says whether the name was free.
     pub fn define(&mut self, name: &str, formula: Formula) -> bool {
-        self.formulas.insert(name.to_owned(), formula).is_none()
+        let (size, height) = (formula.size(), formula.height());
+        self.formulas.insert(name.to_owned(), Defined { formula, size, height }).is_none()
     }
 
     /// What `name` stands for.
     pub fn get(&self, name: &str) -> Option<&Formula> {
-        self.formulas.get(name)
+        self.formulas.get(name).map(|defined| &defined.formula)
     }
 }
 
@@ -47,7 +61,7 @@ impl Definitions {
 ///
 /// # Errors
 /// Every atom the language refuses, or the first mistake of syntax.
-pub fn parse(source: &str, language: &mut dyn AtomLanguage) -> Result<Formula, Vec<Diagnostic>> {
+pub fn parse(source: &str, language: &mut dyn AtomLanguage) -> Result<Formula, Mistakes> {
     parse_part(source, Span::new(0, source.len()), &Definitions::new(), language)
 }
 
@@ -60,8 +74,8 @@ pub fn parse_part(
     range: Span,
     definitions: &Definitions,
     language: &mut dyn AtomLanguage,
-) -> Result<Formula, Vec<Diagnostic>> {
-    let tokens = lexer::tokens(source, range).map_err(|diagnostic| vec![diagnostic])?;
+) -> Result<Formula, Mistakes> {
+    let tokens = lexer::tokens(source, range)?;
     let mut parser = Parser {
         tokens: &tokens,
         at: 0,
@@ -69,9 +83,10 @@ pub fn parse_part(
         definitions,
         language,
         depth: 0,
-        refused: Vec::new(),
+        nodes: 0,
+        refused: Mistakes::default(),
     };
-    let formula = parser.whole().map_err(|diagnostic| vec![diagnostic])?;
+    let formula = parser.whole()?;
     if parser.refused.is_empty() { Ok(formula) } else { Err(parser.refused) }
 }
 
@@ -111,7 +126,9 @@ struct Parser<'a> {
     definitions: &'a Definitions,
     language: &'a mut dyn AtomLanguage,
     depth: usize,
-    refused: Vec<Diagnostic>,
+    /// How many nodes atoms and definitions have brought so far.
+    nodes: usize,
+    refused: Mistakes,
 }
 
 type Parsed<T = Formula> = Result<T, Diagnostic>;
@@ -122,12 +139,28 @@ impl Parser<'_> {
         if self.at < self.tokens.len() {
             return Err(self.unexpected("expected an operator or the end of the formula"));
         }
-        if formula.size() > NODES_MAX {
-            let message =
-                format!("the formula has more than {NODES_MAX} nodes once its definitions are put in");
-            return Err(Diagnostic::new(self.span_from(0), message));
+        if formula.size() > NODES_MAX { Err(self.too_large()) } else { Ok(formula) }
+    }
+
+    fn too_large(&self) -> Diagnostic {
+        let message = format!("the formula has more than {NODES_MAX} nodes once its definitions are put in");
+        Diagnostic::new(self.span_from(0), message)
+    }
+
+    /// Counts nodes before they are made.
+    fn charge(&mut self, nodes: usize) -> Parsed<()> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        if self.nodes > NODES_MAX { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    /// Whether there is room for so many levels below the current one.
+    fn check_height(&self, levels: usize) -> Parsed<()> {
+        if self.depth.saturating_add(levels) <= HEIGHT_MAX {
+            return Ok(());
         }
-        Ok(formula)
+        let message =
+            format!("more than {HEIGHT_MAX} operators inside one another once definitions are put in");
+        Err(Diagnostic::new(self.here(), message).help("check its parts one by one"))
     }
 
     fn equivalence(&mut self) -> Parsed {
@@ -261,21 +294,31 @@ impl Parser<'_> {
         if !alone {
             return self.comparison();
         }
-        if let Some(formula) = self.definitions.get(name) {
-            let formula = formula.clone();
-            return self.constant(formula);
+        if let Some(&Defined { ref formula, size, height }) = self.definitions.formulas.get(name) {
+            self.charge(size)?;
+            self.check_height(height)?;
+            return self.constant(formula.clone());
         }
         let letters = name.len() - name.trim_start_matches(['G', 'F', 'X']).len();
         for operators in (1..=letters.min(name.len() - 1)).rev() {
-            if let Some(formula) = self.definitions.get(&name[operators..]) {
-                let wrapped = prefixed(&name[..operators], formula.clone());
+            if let Some(&Defined { ref formula, size, height }) =
+                self.definitions.formulas.get(&name[operators..])
+            {
+                let prefix = name[..operators].to_owned();
+                self.charge(size + operators)?;
+                self.check_height(height + operators)?;
+                let wrapped = prefixed(&prefix, formula.clone());
                 return self.constant(wrapped);
             }
         }
         if letters == name.len() && self.operand_follows() {
             let prefix = name.clone();
+            self.charge(prefix.len())?;
+            self.check_height(prefix.len())?;
+            self.depth += prefix.len();
             self.at += 1;
             let operand = self.nested(Self::unary)?;
+            self.depth -= prefix.len();
             return Ok(prefixed(&prefix, operand));
         }
         self.comparison()
@@ -411,8 +454,12 @@ impl Parser<'_> {
         }
     }
 
-    /// Asks the language; a refused atom is noted and the parse goes on, so that all are reported at once.
+    /// Asks the language; a refused atom is noted and the parse goes on, so that all are reported at once. From as many as are shown on, no more are asked about.
     fn resolve(&mut self, atom: &AtomText) -> Formula {
+        if self.refused.is_full() {
+            self.refused.passed_over += 1;
+            return Formula::False;
+        }
         match self.language.atom(atom) {
             Ok(id) => Formula::Atom(id),
             Err(diagnostic) => {
@@ -423,7 +470,7 @@ impl Parser<'_> {
     }
 
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth == DEPTH_MAX {
+        if self.depth >= DEPTH_MAX {
             let message = format!("more than {DEPTH_MAX} operators inside one another");
             return Err(Diagnostic::new(self.here(), message).help("name a part of it with `#define`"));
         }

@@ -5,9 +5,10 @@ mod random;
 use std::time::{Duration, Instant};
 
 use fathom_ltl::atom::AtomTable;
+use fathom_ltl::diagnostic::Span;
 use fathom_ltl::formula::Formula;
 use fathom_ltl::limits::{Limits, TranslateError};
-use fathom_ltl::parser::parse;
+use fathom_ltl::parser::{Definitions, HEIGHT_MAX, parse, parse_part};
 use fathom_ltl::translate::translate;
 use random::Random;
 
@@ -89,4 +90,48 @@ fn boolean_equivalences_do_not_double() {
     let parity = (0..60).fold("a60".to_owned(), |inner, i| format!("(a{i} <-> {inner})"));
     let parity = parse(&format!("({parity}) <-> ({parity})"), &mut AtomTable::new()).expect("a formula");
     assert_eq!(translate(&parity, Limits::default()).unwrap().buchi.states.len(), 1);
+}
+
+/// What threads have; the deepest formulas that are read do not need more.
+#[test]
+fn the_deepest_formulas_are_parsed_translated_and_shown_on_a_small_stack() {
+    let small = std::thread::Builder::new().stack_size(2 << 20).spawn(|| {
+        let unary = ["!", "X ", "F ", "G ", "G F ", "F G ", "X F "];
+        let binary = [" U ", " R ", " W ", " M ", " -> ", " <-> ", " && X ", " || G "];
+        let left = |operator: &str| {
+            (0..90).fold("a0".to_owned(), |inner, i| format!("({inner}){operator}a{}", i % 8))
+        };
+        let right = |operator: &str| (0..90).map(|i| format!("a{} {operator} (", i % 8)).collect::<String>();
+        let mut texts: Vec<String> = unary.iter().map(|it| it.repeat(99) + "a0").collect();
+        texts.extend(binary.iter().map(|it| left(it)));
+        texts.extend(binary.iter().map(|it| right(it) + "a0" + &")".repeat(90)));
+        for text in texts {
+            let mut atoms = AtomTable::new();
+            let formula = parse(&text, &mut atoms).expect("a formula");
+            let shown = formula.display(atoms.names()).to_string();
+            assert_eq!(parse(&shown, &mut atoms).expect("a formula"), formula);
+            let limits = Limits { time: Some(Duration::from_millis(100)), ..Limits::default() };
+            let _ = translate(&formula.negated(), limits);
+        }
+        // As deep as definitions make one.
+        let mut definitions = Definitions::new();
+        for level in 0..HEIGHT_MAX {
+            let text = if level == 0 { "a".to_owned() } else { format!("X F d{}", level - 1) };
+            let whole = Span::new(0, text.len());
+            match parse_part(&text, whole, &definitions, &mut AtomTable::new()) {
+                Ok(formula) => {
+                    definitions.define(&format!("d{level}"), formula.clone());
+                    let limits = Limits { time: Some(Duration::from_millis(20)), ..Limits::default() };
+                    let _ = translate(&formula, limits);
+                }
+                Err(mistakes) => {
+                    assert!(level * 2 >= HEIGHT_MAX - 2, "refused at level {level}");
+                    assert!(mistakes[0].message.contains("inside one another"), "{mistakes:?}");
+                    return;
+                }
+            }
+        }
+        panic!("never too deep");
+    });
+    small.expect("a thread").join().expect("no overflow");
 }

@@ -23,6 +23,7 @@ use fathom_model::values::PossibleValues;
 
 use crate::execution::Execution;
 use crate::machine;
+use crate::user_file::{self, ReadError};
 use crate::run::RunError;
 use crate::settings::Resources;
 
@@ -85,7 +86,7 @@ pub enum ModelError {
         /// The file.
         path: PathBuf,
         /// Why.
-        error: io::Error,
+        error: ReadError,
     },
     /// The name does not say which language it is.
     #[error("{} is not a model that fathom knows: the name of a DVE model ends in .dve, that of a Murphi model in .m", path.display())]
@@ -117,13 +118,15 @@ impl Language {
 impl Model {
     /// Reads a model from a file whose name says its language.
     pub fn read(path: &Path, options: &ModelOptions) -> Result<Model, ModelError> {
-        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                ModelError::Missing { path: path.to_owned(), suggestion: similar_file(path) }
-            }
-            _ => ModelError::Unreadable { path: path.to_owned(), error },
-        })?;
+        let missing = || ModelError::Missing { path: path.to_owned(), suggestion: similar_file(path) };
+        if let Ok(false) = path.try_exists() {
+            return Err(missing());
+        }
         let language = Language::of(path).ok_or_else(|| ModelError::Extension { path: path.to_owned() })?;
+        let bytes = user_file::read(path, user_file::MODELS).map_err(|error| match error {
+            ReadError::Refused(error) if error.kind() == io::ErrorKind::NotFound => missing(),
+            error => ModelError::Unreadable { path: path.to_owned(), error },
+        })?;
         let name = path.display().to_string();
         let source = SourceText::from_bytes(&name, bytes).map_err(|diagnostics| ModelError::Source {
             text: Box::new(SourceText::new(&name, "")),
@@ -186,7 +189,9 @@ impl Model {
     /// An expression over the model's states, in the words of its language. `origin` names the text in messages, as in `--invariant`.
     /// Spans in it refer to `text`, not to the model.
     pub fn expression(&self, origin: &str, text: &str) -> Result<Expression, ModelError> {
-        let source = SourceText::new(origin, text);
+        let source = SourceText::from_bytes(origin, text.as_bytes().to_vec()).map_err(|diagnostics| {
+            ModelError::Source { text: Box::new(SourceText::new(origin, "")), diagnostics }
+        })?;
         let understood = match &self.symbols {
             Symbols::Dve(symbols) => dve::expression(symbols, &source),
             Symbols::Murphi(symbols, _) => murphi::expression(symbols, &source),
@@ -356,13 +361,19 @@ pub fn data_budget(resources: &Resources) -> Result<Budget, RunError> {
     Ok(Budget::new(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 
+/// How many files beside a missing one are looked at.
+const NEIGHBOURS_MAX: usize = 10_000;
+
 fn similar_file(path: &Path) -> Option<String> {
     let folder = match path.parent()? {
         folder if folder.as_os_str().is_empty() => Path::new("."),
         folder => folder,
     };
-    let names: Vec<String> =
-        folder.read_dir().ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    let name = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    let entries = folder.read_dir().ok()?.take(NEIGHBOURS_MAX);
+    let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let missing = path.file_name()?.to_str()?;
+    // A link that leads nowhere is there, and missing.
+    let others = names.iter().map(String::as_str).filter(|name| *name != missing);
+    let name = nearest(missing, others)?;
     Some(path.with_file_name(name).display().to_string())
 }

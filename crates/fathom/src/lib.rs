@@ -5,6 +5,7 @@
 //! | file | question |
 //! |---|---|
 //! | [`arguments`] | what did the user type? |
+//! | [`user_file`] | what is in a file that a user names? |
 //! | [`settings`] | what is a run asked to do? |
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
@@ -74,5 +75,6 @@ pub mod session;
 pub mod settings;
 pub mod simulate;
 pub mod trace;
+pub mod user_file;
 mod while_generating;
 pub mod widths;

@@ -2,12 +2,13 @@
 //!
 //! A formula becomes labels, one per atom, and the automaton of its negation. A property process of the model is an automaton already; its guards become labels.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use fathom_lang::nearest::nearest;
 use fathom_ltl::atom::{AtomId, AtomLanguage, AtomText};
 use fathom_ltl::automaton::{Automaton, Cube, Edge, Guard, Placement, StateId};
-use fathom_ltl::diagnostic::{Diagnostic, Span};
+use fathom_ltl::diagnostic::{Diagnostic, Mistakes, Span};
 use fathom_ltl::formula::Formula;
 use fathom_ltl::limits::{Limits, TranslateError};
 use fathom_ltl::ltl_file;
@@ -22,6 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::assemble::{Model, ModelError};
 use crate::property::{Property, PropertyKind};
+use crate::user_file::{self, ReadError};
+
+/// The most bytes that the properties of a file hold of its text.
+const STATED_BYTES_MAX: usize = 64 << 20;
 
 /// What a user asks about infinite runs.
 #[derive(Clone, Debug, Default)]
@@ -111,7 +116,15 @@ pub enum LivenessError {
         /// The file.
         path: PathBuf,
         /// Why.
-        error: std::io::Error,
+        error: ReadError,
+    },
+    /// A file states too much.
+    #[error("{} states {count} properties in too long a text: split it", path.display())]
+    TooManyStated {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        count: usize,
     },
     /// A file states nothing.
     #[error("{} states no #property", .0.display())]
@@ -164,9 +177,12 @@ impl LivenessQuestions {
             stated.push((text.trim().to_owned(), formula, statement));
         }
         for path in &self.files {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| LivenessError::Unreadable { path: path.clone(), error })?;
+            let text = file_text(path)?;
             let found = read_text(path, &text, &definitions, &mut atoms)?;
+            // Each property holds the text of its file.
+            if found.len().saturating_mul(text.len()) > STATED_BYTES_MAX {
+                return Err(LivenessError::TooManyStated { path: path.clone(), count: found.len() });
+            }
             for (number, (name, formula)) in found.into_iter().enumerate() {
                 let (text, atoms) = (text.clone(), self.atoms.clone());
                 stated.push((name, formula, Statement::File { text, number, atoms }));
@@ -204,7 +220,7 @@ impl LivenessQuestions {
 
     /// The atoms that were named.
     fn atoms<'m>(&self, model: &'m Model) -> Result<(ModelAtoms<'m>, Definitions), LivenessError> {
-        let mut atoms = ModelAtoms { model, labels: Vec::new(), warnings: Vec::new() };
+        let mut atoms = ModelAtoms { model, labels: Vec::new(), warnings: Vec::new(), known: HashMap::new() };
         let mut definitions = Definitions::new();
         for (name, text) in &self.atoms {
             let expression = model.expression("--atom", text)?;
@@ -222,7 +238,11 @@ impl LivenessQuestions {
         let agents = model.program().agents();
         let all = || agents.iter();
         let chosen: Vec<&String> = if names.is_empty() { all().collect() } else { names.iter().collect() };
-        let number = |name: &String| match all().position(|process| process == name) {
+        let mut places: HashMap<&String, usize> = HashMap::new();
+        for (place, name) in all().enumerate() {
+            places.entry(name).or_insert(place);
+        }
+        let number = |name: &String| match places.get(name).copied() {
             Some(number) if number < 64 => Ok(number as u32),
             Some(_) => Err(LivenessError::TooManyProcesses(name.clone())),
             None => {
@@ -317,6 +337,7 @@ fn plain(automaton: &Automaton) -> (Option<Strength>, Automaton) {
 /// A property process as an automaton. Edges stay as many as they are; equal guards are one label.
 fn automaton_of(process: &PropertyProcess, model: &Model, labels: &mut Vec<Label>) -> Automaton {
     let mut states: Vec<Vec<Edge>> = vec![Vec::new(); process.locations.len()];
+    let mut places: HashMap<String, usize> = HashMap::new();
     for edge in &process.edges {
         let guard = match &edge.guard {
             None => Guard::always(),
@@ -325,8 +346,8 @@ fn automaton_of(process: &PropertyProcess, model: &Model, labels: &mut Vec<Label
                     "" => model.program().show(guard),
                     text => text.to_owned(),
                 };
-                let place = labels.iter().position(|label| label.name == text).unwrap_or_else(|| {
-                    labels.push(atom_label(&text, guard.clone(), guard.span));
+                let place = *places.entry(text).or_insert_with_key(|text| {
+                    labels.push(atom_label(text, guard.clone(), guard.span));
                     labels.len() - 1
                 });
                 // Beyond what a letter has; the caller refuses that many.
@@ -339,6 +360,16 @@ fn automaton_of(process: &PropertyProcess, model: &Model, labels: &mut Vec<Label
     }
     let (initial, placement) = (StateId(process.initial), Placement::State);
     Automaton { atom_count: 0, mark_count: 1, initial, states, placement }
+}
+
+/// The text of a file of formulas.
+fn file_text(path: &Path) -> Result<String, LivenessError> {
+    let unreadable = |error| LivenessError::Unreadable { path: path.to_owned(), error };
+    let bytes = user_file::read(path, user_file::FORMULAS).map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let text = format!("it is not UTF-8 text from byte {} on", error.utf8_error().valid_up_to());
+        unreadable(std::io::Error::new(std::io::ErrorKind::InvalidData, text).into())
+    })
 }
 
 /// The properties of a file, each with its text as its name.
@@ -360,9 +391,8 @@ fn read_text(
     Ok(properties.into_iter().map(named).collect())
 }
 
-fn rendered(mistakes: &[Diagnostic], origin: &str, text: &str) -> LivenessError {
-    let shown: String = mistakes.iter().map(|mistake| mistake.render(origin, text)).collect();
-    LivenessError::Formula(shown.trim_end().to_owned())
+fn rendered(mistakes: &Mistakes, origin: &str, text: &str) -> LivenessError {
+    LivenessError::Formula(mistakes.render(origin, text).trim_end().to_owned())
 }
 
 /// Atoms in the words of the model's language.
@@ -372,15 +402,18 @@ struct ModelAtoms<'m> {
     labels: Vec<Label>,
     /// What looks odd in them.
     warnings: Vec<String>,
+    /// The atoms by their text: one that is written often is read once.
+    known: HashMap<String, usize>,
 }
 
 impl ModelAtoms<'_> {
     /// The number of an atom that reads so and means that; none if there are too many.
     fn number(&mut self, text: &str, expression: Expression) -> Option<AtomId> {
-        let place = self.labels.iter().position(|label| label.name == text).unwrap_or(self.labels.len());
+        let place = self.known.get(text).copied().unwrap_or(self.labels.len());
         let number = AtomId::new(place)?;
         if place == self.labels.len() {
             self.labels.push(atom_label(text, expression, ModelSpan::default()));
+            self.known.insert(text.to_owned(), place);
         }
         Some(number)
     }
@@ -396,8 +429,12 @@ impl ModelAtoms<'_> {
         }
         if self.model.is_process(left) {
             // Published formulas name states that their models do not have, and mean by it what is never true.
-            self.warnings
-                .push(format!("process `{left}` has no state `{right}`, so `{}` is never true", atom.text));
+            if self.warnings.len() < LABELS_MAX {
+                self.warnings.push(format!(
+                    "process `{left}` has no state `{right}`, so `{}` is never true",
+                    atom.text
+                ));
+            }
             return Ok(Expression::constant(0, ModelSpan::default()));
         }
         if right.trim().parse::<i64>().is_err() {
@@ -435,6 +472,9 @@ impl ModelAtoms<'_> {
 
 impl AtomLanguage for ModelAtoms<'_> {
     fn atom(&mut self, atom: &AtomText) -> Result<AtomId, Diagnostic> {
+        if let Some(number) = self.known.get(&atom.text).copied().and_then(AtomId::new) {
+            return Ok(number);
+        }
         let expression = self.meaning(atom)?;
         self.number(&atom.text, expression).filter(|number| number.index() < LABELS_MAX).ok_or_else(|| {
             Diagnostic::new(atom.span, format!("more than {LABELS_MAX} different atoms"))

@@ -203,6 +203,11 @@ impl Plan {
             valid_end: None,
             possibilities: Vec::new(),
         };
+        // Counted before any is read.
+        let asked = questions.invariants.len() + questions.goals.len() + questions.stated.len();
+        if asked > LABELS_MAX {
+            return Err(PlanError::TooMany(asked));
+        }
         plan.add_stated(model, questions)?;
         for text in questions.invariants.iter().map(|text| text.trim()) {
             let expression = model.expression("--invariant", text)?;

@@ -11,6 +11,7 @@ use crate::machine;
 use crate::report::Exit;
 use crate::report::text::bytes;
 use crate::settings::Resources;
+use crate::user_file::MODELS;
 
 /// How often the watcher looks. Reading takes some hundred kilobytes in that time.
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -89,7 +90,8 @@ fn refuse(message: &str) -> ! {
 /// What reading a text takes by the number of its words; none if it is small, or cannot be read.
 fn needed(path: &Path) -> Option<u64> {
     let size = std::fs::metadata(path).ok()?.len();
-    if size <= SMALL_TEXT_BYTES {
+    // What is too large to be a model is refused when it is opened.
+    if size <= SMALL_TEXT_BYTES || size > MODELS.bytes_max {
         return None;
     }
     let mut words = 0;

@@ -15,6 +15,7 @@ use crate::hunt;
 use crate::layer_engine;
 use crate::progress::Meter;
 use crate::property::Plan;
+use crate::user_file;
 use crate::report::Exit;
 use crate::report::text::plural;
 use crate::report::trace::{SavedDocument, Shown, step_line, write_run};
@@ -177,9 +178,9 @@ fn run_in_words(simulation: &Simulation<'_>, room: &Room) -> anyhow::Result<Stri
 
 fn follow(simulation: &mut Simulation<'_>, file: &Path, count: Option<&str>) -> Reply {
     let mut read = || -> anyhow::Result<()> {
-        let text =
-            std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let saved: SavedDocument = serde_json::from_str(&text)
+        let text = user_file::read(file, user_file::TRACES)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        let saved: SavedDocument = serde_json::from_slice(&text)
             .with_context(|| format!("{} is not a trace that check wrote", file.display()))?;
         let first = saved.traces.first().context("there is no trace in it")?;
         let count = count.map(str::parse).transpose().context("the number of steps")?;

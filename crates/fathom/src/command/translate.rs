@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Context;
 use fathom_ltl::atom::AtomTable;
 use fathom_ltl::automaton::Automaton;
-use fathom_ltl::diagnostic::Diagnostic;
+use fathom_ltl::diagnostic::Mistakes;
 use fathom_ltl::formula::Formula;
 use fathom_ltl::limits::{Limits, TranslateError};
 use fathom_ltl::parser::Definitions;
@@ -18,6 +18,7 @@ use fathom_ltl::translate::{Translation, simplify, translate};
 use fathom_ltl::{hoa, ltl_file, parser, print};
 
 use crate::arguments::raw::TranslateArguments;
+use crate::user_file::{self, Sort};
 use crate::report::Exit;
 
 /// Translates, prints, and tells sizes and time if asked.
@@ -85,8 +86,8 @@ enum Refusal {
 }
 
 impl Refusal {
-    fn source(mistakes: &[Diagnostic], name: &str, text: &str) -> Refusal {
-        Refusal::Source(mistakes.iter().map(|mistake| mistake.render(name, text)).collect())
+    fn source(mistakes: &Mistakes, name: &str, text: &str) -> Refusal {
+        Refusal::Source(mistakes.render(name, text))
     }
 }
 
@@ -99,8 +100,8 @@ fn from_formula(text: &str, limits: Limits) -> Result<Vec<Made>, Refusal> {
 
 /// One automaton per property; all have the atoms of the whole file.
 fn from_properties(path: &Path, limits: Limits) -> anyhow::Result<Result<Vec<Made>, Refusal>> {
-    let text = read_text(path)?;
-    let refused = |mistakes: &[Diagnostic]| Refusal::source(mistakes, &path.display().to_string(), &text);
+    let text = read_text(path, user_file::FORMULAS)?;
+    let refused = |mistakes: &Mistakes| Refusal::source(mistakes, &path.display().to_string(), &text);
     let mut atoms = AtomTable::new();
     let properties = match ltl_file::read(&text, &Definitions::new(), &mut atoms) {
         Ok(properties) => properties,
@@ -112,10 +113,10 @@ fn from_properties(path: &Path, limits: Limits) -> anyhow::Result<Result<Vec<Mad
 }
 
 fn from_automaton(path: &Path, limits: Limits) -> anyhow::Result<Result<Vec<Made>, Refusal>> {
-    let text = read_text(path)?;
+    let text = read_text(path, user_file::AUTOMATA)?;
     let file = match hoa::read(&text) {
         Ok(file) => file,
-        Err(mistake) => return Ok(Err(Refusal::source(&[mistake], &path.display().to_string(), &text))),
+        Err(mistake) => return Ok(Err(Refusal::source(&mistake.into(), &path.display().to_string(), &text))),
     };
     let started = Instant::now();
     let made = simplify(&file.automaton, limits).map_err(Refusal::Limit).map(|translation| {
@@ -125,8 +126,9 @@ fn from_automaton(path: &Path, limits: Limits) -> anyhow::Result<Result<Vec<Made
     Ok(made)
 }
 
-fn read_text(path: &Path) -> anyhow::Result<String> {
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+fn read_text(path: &Path, sort: Sort) -> anyhow::Result<String> {
+    let bytes =
+        user_file::read(path, sort).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
