@@ -23,9 +23,9 @@ use fathom_model::values::PossibleValues;
 
 use crate::execution::Execution;
 use crate::machine;
-use crate::user_file::{self, ReadError};
 use crate::run::RunError;
 use crate::settings::Resources;
+use crate::user_file::{self, ReadError};
 
 /// What a user may choose about a model from outside.
 #[derive(Clone, Debug, Default)]

@@ -28,7 +28,9 @@ pub(crate) struct Card {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Parts {
+    #[serde(default, with = "crate::path_text::optional")]
     pub(crate) bulk: Option<PathBuf>,
+    #[serde(default, with = "crate::path_text::optional")]
     pub(crate) index: Option<PathBuf>,
 }
 

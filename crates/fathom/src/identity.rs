@@ -24,7 +24,7 @@ const SEMANTICS: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Identity {
     /// The file of the model, as an absolute path. Not part of the tag: its text is.
-    #[serde(with = "any_path")]
+    #[serde(with = "crate::path_text")]
     model: PathBuf,
     semantics: u32,
     /// A hash of the text of the model.
@@ -284,36 +284,6 @@ impl Asked {
             words.push("--faults report".into());
         }
         if words.is_empty() { "everything the model states".to_owned() } else { words.join(" ") }
-    }
-}
-
-/// A path as text, or as bytes if it is none.
-mod any_path {
-    use std::ffi::OsString;
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    use std::path::{Path, PathBuf};
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Text(PathBuf),
-        Bytes(Vec<u8>),
-    }
-
-    pub(super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-        match path.to_str() {
-            Some(text) => text.serialize(serializer),
-            None => path.as_os_str().as_bytes().serialize(serializer),
-        }
-    }
-
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<PathBuf, D::Error> {
-        Ok(match Written::deserialize(deserializer)? {
-            Written::Text(path) => path,
-            Written::Bytes(bytes) => OsString::from_vec(bytes).into(),
-        })
     }
 }
 

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | [`arguments`] | what did the user type? |
 //! | [`user_file`] | what is in a file that a user names? |
+//! | `path_text` | how is a path written into JSON so that it can be read back? |
 //! | [`settings`] | what is a run asked to do? |
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
@@ -62,6 +63,7 @@ pub mod liveness_property;
 pub mod liveness_search;
 pub mod machine;
 pub mod observer;
+mod path_text;
 pub mod possibility;
 pub mod progress;
 pub mod property;

@@ -5,6 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::File;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -129,4 +130,52 @@ fn more_questions_than_one_search_answers_are_refused_before_they_are_read() {
     }
     let said = refusal(&words);
     assert!(said.contains("these are 10000 expressions, and one exploration checks at most 63"), "{said}");
+}
+
+#[test]
+fn paths_that_are_not_text_work_everywhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &[u8]| folder.path().join(OsString::from_vec(name.to_vec()));
+    let (source, run) = (path(b"m\xff.dve"), path(b"run\xfe"));
+    std::fs::copy(model("philosophers.dve"), &source).expect("a copy");
+    let json = path(b"report\xff.json");
+    let trace = path(b"trace\xff.json");
+    let output = fathom(&words!["check", source, "--deadlock", "--json", json, "--trace", trace]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&json).expect("a report")).expect("it is JSON");
+    assert!(report["model"].as_str().expect("a name").ends_with("m\u{fffd}.dve"), "{report}");
+    assert!(trace.is_file());
+
+    let disk = words!["explore", source, "--engine", "tier", "--ram", "128MiB", "--dir", run];
+    let output = fathom(&disk);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = fathom(&words!["audit", run]);
+    let said = [&output.stdout[..], &output.stderr].concat();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&said));
+
+    let missing = refusal(&words!["check", path(b"n\xff.dve")]);
+    assert!(missing.contains("there is no file"), "{missing}");
+}
+
+#[test]
+fn a_run_that_can_be_gone_on_with_is_told_in_a_form_that_a_shell_reads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = folder.path().join(OsStr::from_bytes(b"run\xff 1"));
+    let words = words![
+        "explore",
+        model("hanoi.dve"),
+        "--engine",
+        "tier",
+        "--ram",
+        "128MiB",
+        "--max-depth",
+        "3",
+        "--dir",
+        run
+    ];
+    let output = fathom(&words);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("/run\\xff\\x201'"), "{said}");
 }

@@ -9,9 +9,12 @@ mod output;
 pub mod simulate;
 pub mod translate;
 
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Context;
+use fathom_lang::diagnostic::SHOWN_MAX;
 
 use crate::assemble::{Model, ModelError};
 use crate::home::Home;
@@ -37,7 +40,7 @@ fn read_model(settings: &ModelSettings, resources: &Resources, quiet: bool) -> R
     if !quiet && !model.warnings().is_empty() {
         say_coloured(&model.warnings().render(model.source(), std::io::stderr().is_terminal()));
     }
-    for name in model.told_apart().iter().filter(|_| !quiet) {
+    for name in model.told_apart().iter().filter(|_| !quiet).take(SHOWN_MAX) {
         say(&format!("warning: values of the scalarset {name} are told apart, so it has no symmetry"));
     }
     Ok(model)
@@ -120,21 +123,30 @@ fn settle(home: Option<&Home>, exploration: &mut Exploration) -> anyhow::Result<
 
 /// The command that was given, in the form that goes on with its run.
 fn resume_command(home: &Home) -> String {
-    let given = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    let mut words: Vec<String> = std::iter::once("fathom".to_owned()).chain(given).collect();
+    let mut words: Vec<OsString> = vec!["fathom".into()];
+    words.extend(std::env::args_os().skip(1));
     if let Some(folder) = home.folder()
-        && !words.iter().any(|word| word == "--dir" || word.starts_with("--dir="))
+        && !words.iter().any(|word| word == "--dir" || word.as_bytes().starts_with(b"--dir="))
     {
-        words.extend(["--dir".to_owned(), folder.display().to_string()]);
+        words.extend(["--dir".into(), folder.into()]);
     }
     if !words.iter().any(|word| word == "--resume") {
-        words.push("--resume".to_owned());
+        words.push("--resume".into());
     }
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it; one that is not text as bash and its kind do.
+fn quoted(word: &OsStr) -> String {
+    let Some(word) = word.to_str() else {
+        let letter = |byte: &u8| match byte {
+            byte if byte.is_ascii_alphanumeric() || b"-_=./,:+@%".contains(byte) => {
+                char::from(*byte).to_string()
+            }
+            byte => format!("\\x{byte:02x}"),
+        };
+        return format!("$'{}'", word.as_bytes().iter().map(letter).collect::<String>());
+    };
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./,:+@%".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

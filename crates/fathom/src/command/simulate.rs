@@ -15,13 +15,13 @@ use crate::hunt;
 use crate::layer_engine;
 use crate::progress::Meter;
 use crate::property::Plan;
-use crate::user_file;
 use crate::report::Exit;
 use crate::report::text::plural;
 use crate::report::trace::{SavedDocument, Shown, step_line, write_run};
 use crate::session::Session;
 use crate::settings::{Destination, SimulateSettings, Walk};
 use crate::simulate::{Choice, Simulation, SimulationError};
+use crate::user_file;
 
 const HELP: &str = "  NUMBER             take that step
   back [N]           take back the last step, or the last N

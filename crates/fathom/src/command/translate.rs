@@ -18,8 +18,8 @@ use fathom_ltl::translate::{Translation, simplify, translate};
 use fathom_ltl::{hoa, ltl_file, parser, print};
 
 use crate::arguments::raw::TranslateArguments;
-use crate::user_file::{self, Sort};
 use crate::report::Exit;
+use crate::user_file::{self, Sort};
 
 /// Translates, prints, and tells sizes and time if asked.
 pub fn run(arguments: &TranslateArguments) -> anyhow::Result<Exit> {
@@ -127,8 +127,7 @@ fn from_automaton(path: &Path, limits: Limits) -> anyhow::Result<Result<Vec<Made
 }
 
 fn read_text(path: &Path, sort: Sort) -> anyhow::Result<String> {
-    let bytes =
-        user_file::read(path, sort).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = user_file::read(path, sort).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
