@@ -261,10 +261,7 @@ impl Below {
     }
 
     /// Visits everything from the bottom up: all of it moves to another stack and back.
-    fn each(
-        &mut self,
-        visit: &mut dyn FnMut(&[u64], Entry) -> Result<(), SearchError>,
-    ) -> Result<(), SearchError> {
+    fn each(&mut self, visit: &mut Visit<'_>) -> Result<(), SearchError> {
         let name = format!("{}-aside", self.name);
         let mut aside = Stack::new(&self.volume, &name, self.wide.len(), self.block_bytes, &self.budget)?;
         while self.stack.pop(&mut self.wide)? {
@@ -277,6 +274,9 @@ impl Below {
         Ok(aside.remove()?)
     }
 }
+
+/// Takes the record of an entry, and the entry.
+type Visit<'a> = dyn FnMut(&[u64], Entry) -> Result<(), SearchError> + 'a;
 
 fn entry_of(wide: &[u64]) -> Entry {
     let word = wide.last().copied().expect("an entry has a word");
