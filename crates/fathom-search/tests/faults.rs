@@ -136,7 +136,7 @@ impl Subject<'_> {
     fn strike(&self, operation: u64, fault: Fault, seed: u64, undisturbed: &Found) -> (bool, bool) {
         let about = format!("{:?}, seed {seed}, {fault:?} at operation {operation}", self.engine);
         let storage = FaultyStorage::new(64, seed ^ operation);
-        let storage = if seed % 2 == 0 { storage.delaying() } else { storage };
+        let storage = if seed.is_multiple_of(2) { storage.delaying() } else { storage };
         storage.strike(operation, fault);
         match self.search(&storage) {
             Ok(found) => {

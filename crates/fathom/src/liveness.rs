@@ -234,7 +234,7 @@ impl Proof<'_> {
         let word = LongWord { letters: run.path.len(), cycle_start: run.cycle_start };
         let mut reader = run.path.reader()?;
         let mut letter_at = |position: u64| {
-            if position % PATIENCE == 0 && self.observer.stop() {
+            if position.is_multiple_of(PATIENCE) && self.observer.stop() {
                 return Err(SearchError::Stopped);
             }
             let record = reader.get(position)?.record;

@@ -73,8 +73,11 @@ pub struct States<'a> {
     reader: Option<PathReader<'a>>,
     next: u64,
     /// The record and the values of the state before, and the action that leaves it.
-    before: Option<(Vec<u64>, Vec<(String, String)>, u32)>,
+    before: Option<(Vec<u64>, Values, u32)>,
 }
+
+/// All values of a state, by name.
+type Values = Vec<(String, String)>;
 
 /// A state and how it came about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -71,7 +71,7 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
     }
     if let Some((sign, lasso)) = signs.as_ref().and_then(|signs| signs.found()).cloned() {
         drop(signs);
-        let lasso = match with_stem(product, task, &generated, lasso) {
+        let lasso = match with_stem(product, task, &generated, &lasso) {
             Ok(None) => return semi_external::search(product, task),
             Ok(Some(lasso)) => Ok(lasso),
             Err(error) => Err(error.untraced(task.watcher).ok_or(error)?),
@@ -95,14 +95,14 @@ fn with_stem(
     product: &Product<System>,
     task: &Task<'_>,
     generated: &layer_engine::Searched,
-    lasso: Lasso,
+    lasso: &Lasso,
 ) -> Result<Option<Lasso>, RunError> {
     let layer_engine::Searched { kept, outcome, .. } = generated;
     let first = lasso.path.reader()?.get(0)?.record.to_vec();
     let Some(layer) = kept.layer_of(&first, outcome.layers.len() as u64)? else { return Ok(None) };
     let (threads, observer) = (task.resources.threads, task.watcher.tracing());
     let stem = kept.path_to(product, task.room, &observer, threads, outcome, (layer, &first))?;
-    Ok(Some(Lasso::after(&stem, &lasso)?))
+    Ok(Some(Lasso::after(&stem, lasso)?))
 }
 
 /// Looks for an accepting run depth-first, in so much memory, until the generation is over, and rests most of the time.

@@ -210,7 +210,7 @@ fn tiny_graphs_have_no_lasso_that_was_missed() {
         let product = product(&graph, &buchi, &[]);
         let found = (ENGINES[0].1)(&product, ALL_RECUR);
         if let Some(lasso) = &found {
-            let run = projected(&lasso, &graph, |record| product.parts(record).0);
+            let run = projected(lasso, &graph, |record| product.parts(record).0);
             assert_eq!(violates(&graph, &formula, &run, product.stutter()), Ok(()), "seed {seed}");
             violating += 1;
             continue;
