@@ -1,81 +1,137 @@
-//! Can the tests fail? Builds with one deliberate defect each must turn a suite red. And builds that differ where nobody may notice must not.
+//! Can the tests fail? One build that knows deliberate defects must turn a suite red for each of them, and stay green for none. And builds that differ where nobody may notice must not.
 
-use std::process::{Command, ExitCode};
+use std::collections::HashSet;
+use std::process::{Command, ExitCode, Output};
+use std::time::Instant;
 
 use anyhow::Context;
 
-/// Which crate's defects to try.
+/// Which defects to try.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The part: disk or search.
+    /// The part: disk, search, program or all.
+    #[arg(default_value = "all")]
     part: String,
     /// Only defects whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
+    /// Also builds that must find the same as any other.
+    #[arg(long)]
+    alike: bool,
 }
 
-/// A defect: the feature that builds it, and the suite that must notice it.
+/// A defect, and who must notice it: a suite of a package, and of it the tests whose name contains a word.
 struct Defect {
-    feature: &'static str,
+    part: &'static str,
+    name: &'static str,
+    package: &'static str,
     suite: &'static str,
+    test: &'static str,
 }
 
-/// Defects of `fathom-disk`.
-const DISK: &[Defect] = &[
-    Defect { feature: "sabotage-fsync-1", suite: "power_loss" },
-    Defect { feature: "sabotage-fsync-2", suite: "power_loss" },
-    Defect { feature: "sabotage-fsync-3", suite: "power_loss" },
-    Defect { feature: "sabotage-fsync-4", suite: "power_loss" },
-    Defect { feature: "sabotage-merge-last-key", suite: "set" },
-    Defect { feature: "sabotage-checksum", suite: "run" },
-    Defect { feature: "sabotage-filter", suite: "structures" },
-    Defect { feature: "sabotage-fsync-log", suite: "power_loss" },
-    Defect { feature: "sabotage-fsync-log-name", suite: "power_loss" },
+const fn disk(name: &'static str, suite: &'static str, test: &'static str) -> Defect {
+    Defect { part: "disk", name, package: "fathom-disk", suite, test }
+}
+
+const fn search(name: &'static str, suite: &'static str, test: &'static str) -> Defect {
+    Defect { part: "search", name, package: "fathom-search", suite, test }
+}
+
+const fn program(name: &'static str, suite: &'static str, test: &'static str) -> Defect {
+    Defect { part: "program", name, package: "fathom", suite, test }
+}
+
+const GRAPHS: &str = "random_graphs_are_explored_as_the_judge_explores_them";
+
+/// All of them.
+const DEFECTS: &[Defect] = &[
+    disk("fsync-1", "power_loss", ""),
+    disk("fsync-2", "power_loss", ""),
+    disk("fsync-3", "power_loss", ""),
+    disk("fsync-4", "power_loss", ""),
+    disk("fsync-log", "power_loss", ""),
+    disk("fsync-log-name", "power_loss", ""),
+    disk("merge-last-key", "set", ""),
+    disk("checksum", "run", ""),
+    disk("filter", "structures", "filter::"),
+    search("window", "power_loss", "loses_power"),
+    search("run-sync", "power_loss", "loses_power"),
+    search("journal", "power_loss", "loses_power"),
+    search("filter", "tier", "a_filter_before_the_runs"),
+    search("merge-last-key", "tier", GRAPHS),
+    search("trie", "tier", "fold_into_a_trie"),
+    search("passes", "liveness", "engines_agree_with_the_judge"),
+    search("pass-log", "liveness", "passes_that_lose_power"),
+    search("ranks", "liveness", "what_holds_has_ranks"),
+    program("card", "tier", "something_else_is_refused"),
 ];
 
-/// Defects of `fathom-search`, and of what it builds on.
-const SEARCH: &[Defect] = &[
-    Defect { feature: "sabotage-window", suite: "power_loss" },
-    Defect { feature: "sabotage-run-sync", suite: "power_loss" },
-    Defect { feature: "sabotage-filter", suite: "tier" },
-    Defect { feature: "sabotage-merge-last-key", suite: "tier" },
-    Defect { feature: "sabotage-trie", suite: "tier" },
-];
-
-/// Builds of `fathom-search` that must find the same as any other.
-const SEARCH_ALIKE: &[Defect] = &[Defect { feature: "constant-hash", suite: "tier" }];
+/// Builds of `fathom-search` that must find the same as any other, by feature.
+const ALIKE: &[(&str, &str)] = &[("constant-hash", "tier")];
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let (package, defects, alike) = match arguments.part.as_str() {
-        "disk" => ("fathom-disk", DISK, &[][..]),
-        "search" => ("fathom-search", SEARCH, SEARCH_ALIKE),
-        other => anyhow::bail!("there are no defects for {other}; known: disk, search"),
-    };
+    let Arguments { part, only, alike } = arguments;
+    let known = ["disk", "search", "program", "all"];
+    anyhow::ensure!(known.contains(&&**part), "there are no defects for {part}; known: {}", known.join(", "));
+    let chosen = |defect: &&Defect| (part == "all" || part == defect.part) && defect.name.contains(&**only);
     let mut missed = 0;
-    for defect in defects.iter().filter(|defect| defect.feature.contains(&arguments.only)) {
-        let noticed = turns_red(package, defect)?;
-        missed += usize::from(!noticed);
-        println!("{}: {}", defect.feature, if noticed { "noticed" } else { "NOT NOTICED" });
+    // Suites that are green without a defect.
+    let mut green = HashSet::new();
+    for defect in DEFECTS.iter().filter(chosen) {
+        let began = Instant::now();
+        let suite = (defect.package, defect.suite, defect.test);
+        if !green.contains(&suite) && !turns_red(defect, "none")? {
+            green.insert(suite);
+        }
+        let verdict = match turns_red(defect, defect.name)? {
+            _ if !green.contains(&suite) => "RED WITHOUT IT",
+            true => "noticed",
+            false => "NOT NOTICED",
+        };
+        missed += usize::from(verdict != "noticed");
+        println!("{}, {}: {verdict} ({:.1} s)", defect.package, defect.name, began.elapsed().as_secs_f64());
     }
-    for build in alike.iter().filter(|build| build.feature.contains(&arguments.only)) {
-        let differs = turns_red(package, build)?;
+    for (feature, suite) in ALIKE.iter().filter(|_| *alike) {
+        let differs = fails(&cargo("fathom-search", suite, &["--features", feature], &[], None)?);
         missed += usize::from(differs);
-        println!("{}: {}", build.feature, if differs { "DIFFERS" } else { "no difference" });
+        println!("{feature}: {}", if differs { "DIFFERS" } else { "no difference" });
     }
     Ok(ExitCode::from(u8::from(missed > 0)))
 }
 
-/// Builds the suite with the defect, which must succeed, and runs it, which must not.
-fn turns_red(package: &str, defect: &Defect) -> anyhow::Result<bool> {
-    let cargo = |extra: &[&str]| {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(["test", "--release", "--quiet", "--package", package, "--features", defect.feature]);
-        command.args(["--test", defect.suite]).args(extra);
-        command.output().with_context(|| format!("cargo test with {}", defect.feature))
-    };
-    let built = cargo(&["--no-run"])?;
-    anyhow::ensure!(built.status.success(), "{} does not build", defect.feature);
-    let output = cargo(&[])?;
+/// Whether the tests fail with a defect, in the build that knows all of them.
+fn turns_red(defect: &Defect, chosen: &str) -> anyhow::Result<bool> {
+    let Defect { package, suite, test, .. } = *defect;
+    let feature = if package == "fathom-disk" { "fathom-disk/sabotage" } else { "fathom-search/sabotage" };
+    let features = ["--features", feature];
+    let built = cargo(package, suite, &[&features[..], &["--no-run"]].concat(), &[], None)?;
+    anyhow::ensure!(
+        built.status.success(),
+        "{package} does not build: {}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    let output = cargo(package, suite, &features, &[test], Some(chosen))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    Ok(!output.status.success() && text.contains("test result: FAILED"))
+    anyhow::ensure!(!text.contains(" 0 passed; 0 failed"), "{package} has no test in {suite} called {test}");
+    Ok(fails(&output))
+}
+
+fn fails(output: &Output) -> bool {
+    !output.status.success() && String::from_utf8_lossy(&output.stdout).contains("test result: FAILED")
+}
+
+fn cargo(
+    package: &str,
+    suite: &str,
+    options: &[&str],
+    tests: &[&str],
+    sabotage: Option<&str>,
+) -> anyhow::Result<Output> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["test", "--release", "--quiet", "--package", package, "--test", suite]).args(options);
+    command.arg("--").args(tests).env("RUST_BACKTRACE", "0");
+    if let Some(sabotage) = sabotage {
+        command.env("FATHOM_SABOTAGE", sabotage);
+    }
+    command.output().with_context(|| format!("cargo test of {package}"))
 }

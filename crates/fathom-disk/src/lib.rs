@@ -14,6 +14,7 @@ pub mod mix;
 pub mod perfect_hash;
 pub mod priority_queue;
 pub mod run;
+pub mod sabotage;
 pub mod set;
 pub mod storage;
 pub mod table;

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::DiskError;
 use crate::run::Tag;
+use crate::sabotage::is_chosen;
 use crate::storage::{FileKind, Hold, Lock, StorageError, Volume};
 
 /// What one commit says.
@@ -155,7 +156,7 @@ impl RunDirectory {
     /// On a full device the ballast is given up and the commit tried once more.
     pub fn commit(&mut self, cursor: &[u8], files: &[Named]) -> Result<&Manifest, DiskError> {
         let manifest = self.next(cursor, files)?;
-        if !cfg!(feature = "sabotage-fsync-2") {
+        if !is_chosen("fsync-2") {
             self.volume.sync_directory()?;
         }
         match self.write_manifest(&manifest) {
@@ -163,7 +164,7 @@ impl RunDirectory {
             outcome => outcome?,
         }
         self.volume.rename(NAME_NEW, NAME)?;
-        if !cfg!(feature = "sabotage-fsync-4") {
+        if !is_chosen("fsync-4") {
             self.volume.sync_directory()?;
         }
         let old = self.committed.replace(manifest);
@@ -194,7 +195,7 @@ impl RunDirectory {
         }
         let file = self.volume.create(NAME_NEW, FileKind::MANIFEST)?;
         file.write(0, &bytes)?;
-        if !cfg!(feature = "sabotage-fsync-3") {
+        if !is_chosen("fsync-3") {
             file.sync()?;
         }
         Ok(())

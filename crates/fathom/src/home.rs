@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
+use fathom_disk::sabotage::is_chosen;
 use fathom_disk::storage::{FileStorage, Folder, Hold, Id, Lock, Volume};
 
 use crate::card::{self, Card, Parts};
@@ -226,7 +227,7 @@ impl Made {
             return Err(HomeError::Occupied(path()));
         }
         let differences = identity_of(&place.folder, &card)?.differences(identity);
-        if !differences.is_empty() {
+        if !differences.is_empty() && !is_chosen("card") {
             return Err(HomeError::Different { folder: path(), differences });
         }
         let parts = parts_of(settings, card.id);

@@ -14,12 +14,13 @@ mod fuse;
 mod segments;
 mod stored;
 
+use crate::sabotage::is_chosen;
 pub use bloom::{Bloom, BloomChain};
 pub use fuse::Fuse;
 pub use segments::{FuseSegments, FuseSegmentsBuilder};
 
-/// Deliberately wrong in builds with `sabotage-filter`: one key in a thousand is forgotten.
+/// Deliberately wrong where that was [chosen](is_chosen): one key in a thousand is forgotten.
 #[inline(always)]
 fn is_forgotten(hash: u64) -> bool {
-    cfg!(feature = "sabotage-filter") && hash % 1000 == 7
+    is_chosen("filter") && hash % 1000 == 7
 }

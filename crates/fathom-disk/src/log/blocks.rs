@@ -5,6 +5,7 @@
 
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
+use crate::sabotage::is_chosen;
 use crate::storage::{File, FileKind, Volume};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -123,10 +124,10 @@ impl BlockFile {
     pub(super) fn sync(&self) -> Result<(), DiskError> {
         if let Some(file) = &self.file {
             // Each of the two is left out in a sabotage build, which the power loss tests must notice.
-            if cfg!(not(feature = "sabotage-fsync-log")) {
+            if !is_chosen("fsync-log") {
                 file.sync()?;
             }
-            if cfg!(not(feature = "sabotage-fsync-log-name")) {
+            if !is_chosen("fsync-log-name") {
                 self.volume.sync_directory()?;
             }
         }

@@ -3,6 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::error::DiskError;
+use crate::sabotage::is_chosen;
 use crate::storage::File;
 
 /// Bytes before the payload.
@@ -50,7 +51,7 @@ pub(super) fn check<'a>(file: &File, offset: u64, bytes: &'a [u8]) -> Result<Fra
         return Err(DiskError::corrupt(file, offset, "the length of a block does not fit"));
     }
     let stored = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-    if checksum(bytes, offset) != stored && !cfg!(feature = "sabotage-checksum") {
+    if checksum(bytes, offset) != stored && !is_chosen("checksum") {
         return Err(DiskError::corrupt(file, offset, "the checksum of a block does not fit"));
     }
     let count = usize::from(u16::from_le_bytes([bytes[8], bytes[9]])) + 1;

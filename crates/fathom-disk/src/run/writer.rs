@@ -13,6 +13,7 @@ use crate::codec::choice::Choice;
 use crate::codec::{Codec, Encoder, packed_bytes_max, payload_bytes_max};
 use crate::error::DiskError;
 use crate::key;
+use crate::sabotage::is_chosen;
 use crate::storage::{AlignedBuffer, File, Volume};
 
 /// Builds one run. Dropped before [`RunWriter::finish`], it leaves a file that no commit names.
@@ -129,7 +130,7 @@ impl RunWriter {
     pub fn finish(mut self, sync: bool) -> Result<Written, DiskError> {
         let written = self.end()?;
         self.output.file.forget_in_memory()?;
-        if sync && !cfg!(feature = "sabotage-fsync-1") {
+        if sync && !is_chosen("fsync-1") {
             self.output.file.sync()?;
         }
         Ok(written)
@@ -138,7 +139,7 @@ impl RunWriter {
     /// The same, and opens the run, which may be in memory alone until it is [synced](Run::sync) or forgotten there.
     pub fn finish_run(mut self, sync: bool) -> Result<Run, DiskError> {
         self.end()?;
-        if sync && !cfg!(feature = "sabotage-fsync-1") {
+        if sync && !is_chosen("fsync-1") {
             self.output.file.sync()?;
         }
         let RunWriter { output, config, budget, .. } = self;

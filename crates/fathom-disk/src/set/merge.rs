@@ -12,6 +12,7 @@ use super::KeyStream;
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::key;
+use crate::sabotage::is_chosen;
 
 use few::{FEW_MAX, Few};
 use tree::Tree;
@@ -81,7 +82,7 @@ impl<S: KeyStream> KeyStream for Merge<S> {
             (Way::Tree(tree), _) => tree.fill_many(streams, output)?,
         };
         output.truncate(written);
-        if cfg!(feature = "sabotage-merge-last-key") && self.is_finished() {
+        if is_chosen("merge-last-key") && self.is_finished() {
             let shorter = self.output.len().saturating_sub(self.words);
             self.output.truncate(shorter);
         }

@@ -14,6 +14,7 @@ use super::KeyStream;
 use crate::budget::{Budget, BudgetError, ChargedVec};
 use crate::error::DiskError;
 use crate::key::{self, KeyWidth};
+use crate::sabotage::is_chosen;
 use level::{Level, OpenNode};
 
 /// A set of keys that only grows.
@@ -189,9 +190,9 @@ impl SharedTrie {
     }
 }
 
-/// Deliberately wrong in builds with `sabotage-trie`: the last of many keys is forgotten.
+/// Deliberately wrong where that was [chosen](is_chosen): the last of many keys is forgotten.
 fn told(words: usize, keys: &[u64]) -> &[u64] {
-    let forgotten = if cfg!(feature = "sabotage-trie") && keys.len() > words { words } else { 0 };
+    let forgotten = if is_chosen("trie") && keys.len() > words { words } else { 0 };
     &keys[..keys.len() - forgotten]
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use fathom_disk::log::Queue;
+use fathom_disk::sabotage::is_chosen;
 use fathom_model::record::RecordBuffer;
 
 use super::Passes;
@@ -89,7 +90,8 @@ impl Passes<'_, '_> {
             numbers.clear();
             set.numbers(records, &mut numbers);
             for (record, number) in records.iter().zip(&numbers) {
-                if left.get(*number) && counters.is_zero(*number) {
+                let alone = counters.is_zero(*number) || is_chosen("passes") && number % 7 == 3;
+                if left.get(*number) && alone {
                     queue.push(record)?;
                 }
             }

@@ -2,6 +2,8 @@
 //!
 //! The normal run strikes every few operations; `FATHOM_LONG=1` strikes at every one of many more systems.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
@@ -11,6 +13,7 @@ use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_ltl::product::Product;
 use fathom_search::engines::semi_owcty::{self, Outcome, Search};
 use fathom_search::error::SearchError;
+use fathom_search::layer_loop::{Observer, Unobserved};
 use fathom_search::path::Room;
 use fathom_search::successor_graph::GraphUse;
 use oracle::graph::Graph;
@@ -30,6 +33,16 @@ struct Question<'a> {
 
 /// Begins, or goes on with what is committed: every other time with more memory, or another thread.
 fn attempt(question: Question<'_>, storage: &FaultyStorage, times: u64) -> Result<Outcome, SearchError> {
+    watched(question, storage, times, &Unobserved)
+}
+
+/// The same, watched by somebody who may end it.
+fn watched(
+    question: Question<'_>,
+    storage: &FaultyStorage,
+    times: u64,
+    observer: &dyn Observer,
+) -> Result<Outcome, SearchError> {
     let Question { product, weak, .. } = question;
     let budget = Budget::new((1 << 20) << (times % 2));
     let threads = 1 + times as usize / 2 % 2;
@@ -40,8 +53,15 @@ fn attempt(question: Question<'_>, storage: &FaultyStorage, times: u64) -> Resul
     let commit_every = Duration::ZERO;
     let graph = if question.graph { GraphUse::Always } else { GraphUse::Never };
     let room = Room::in_memory(&budget);
-    let search =
-        Search { weak, recurs: &recurs, threads, commit_every, graph, ..search(product, &volume, &room) };
+    let search = Search {
+        weak,
+        recurs: &recurs,
+        threads,
+        commit_every,
+        graph,
+        observer,
+        ..search(product, &volume, &room)
+    };
     semi_owcty::run_certified(&search, &reached, &mut directory, TAG)
 }
 
@@ -150,4 +170,45 @@ fn a_device_that_fails_lies_or_tears_never_makes_passes_wrong() {
     }
     eprintln!("{struck} strikes, {failed} errors, {proven} proofs in the end");
     assert!(struck > 100 && failed > struck / 4 && proven > struck / 2, "{struck}, {failed}, {proven}");
+}
+
+/// Ends a search when it was asked so often.
+struct Impatient(AtomicU64);
+
+impl Observer for Impatient {
+    fn stop(&self) -> bool {
+        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+}
+
+#[test]
+fn passes_that_are_stopped_end_at_once_go_on_and_prove_the_same() {
+    let (mut stopped, mut proven) = (0, 0);
+    for seed in 0..40 {
+        let weak = seed % 2 == 0;
+        let Some((graph, automaton, profile)) = holding(seed, weak) else { continue };
+        let product = product(&graph, &automaton, &[]);
+        let question = Question { product: &product, weak, graph: seed % 4 == 1 };
+        let storage = FaultyStorage::new(64, seed);
+        let at_once = watched(question, &storage, 0, &Impatient(0.into())).expect("nothing fails");
+        if at_once.stopped {
+            // States are not put in order first.
+            let directory = RunDirectory::open(&Volume::new(storage.clone()), TAG).expect("nothing fails");
+            assert!(directory.committed().is_none(), "seed {seed}");
+            stopped += 1;
+        }
+        for patience in 1.. {
+            let outcome = watched(question, &storage, patience, &Impatient(patience.into()));
+            let outcome = outcome.expect("nothing fails");
+            assert!(outcome.lasso.is_none(), "seed {seed}");
+            if !outcome.stopped {
+                break;
+            }
+            stopped += 1;
+        }
+        let audited = audited_product(&product, &Volume::new(storage), profile.as_ref());
+        assert!(audited.is_ok(), "seed {seed}: {audited:?}");
+        proven += 1;
+    }
+    assert!(stopped > 40 && proven > 15, "{stopped} stopped, {proven} proven");
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use fathom_disk::error::DiskError;
 use fathom_disk::log::Mark;
 use fathom_disk::manifest::{Manifest, Named, RunDirectory};
+use fathom_disk::sabotage::is_chosen;
 use fathom_disk::storage::Phase;
 
 use super::allotment::Allotment;
@@ -92,7 +93,7 @@ impl Tier {
             for (level, run) in lock(shard).all_runs() {
                 let name = run.name().to_owned();
                 let is_new = self.directory.committed().is_none_or(|manifest| !manifest.names(&name));
-                if is_new && !cfg!(feature = "sabotage-run-sync") {
+                if is_new && !is_chosen("run-sync") {
                     run.sync()?;
                 }
                 let mut note = (number as u32).to_le_bytes().to_vec();
@@ -175,7 +176,7 @@ pub(super) fn take_up(
         return Err(SearchError::Boundary);
     }
     let mut tier = Tier::assemble(place, directory, (allotment, shares), options, store, shards)?;
-    #[cfg(feature = "sabotage-window")]
+    #[cfg(feature = "sabotage")]
     reload_window(&mut tier);
     tier.at_rest = at_rest;
     if in_layers {
@@ -232,25 +233,28 @@ impl Cursor {
     }
 }
 
-/// Deliberately wrong in builds with `sabotage-window`: the window of a search that ended is taken up by the next one.
-#[cfg(feature = "sabotage-window")]
+/// Deliberately wrong where that was chosen: the window of a search that ended is taken up by the next one.
+#[cfg(feature = "sabotage")]
 static WINDOW: std::sync::Mutex<Option<(u32, fathom_disk::window::Window)>> = std::sync::Mutex::new(None);
 
-#[cfg(feature = "sabotage-window")]
+#[cfg(feature = "sabotage")]
 fn reload_window(tier: &mut Tier) {
-    if let Some((bits, window)) = lock(&WINDOW).take()
+    if is_chosen("window")
+        && let Some((bits, window)) = lock(&WINDOW).take()
         && bits == tier.place.width.bits()
     {
         tier.window = window;
     }
 }
 
-#[cfg(feature = "sabotage-window")]
+#[cfg(feature = "sabotage")]
 impl Drop for Tier {
     fn drop(&mut self) {
         let bits = self.place.width.bits();
         let none = fathom_disk::window::Window::new(bits, 0, &fathom_disk::budget::Budget::unlimited());
-        if let Ok(none) = none {
+        if let Ok(none) = none
+            && is_chosen("window")
+        {
             *lock(&WINDOW) = Some((bits, std::mem::replace(&mut self.window, none)));
         }
     }
