@@ -255,7 +255,9 @@ impl Place {
     /// A directory that is not there yet, named after the model.
     fn fresh(parent: &Path, model: &Path) -> Result<Place, HomeError> {
         let stem = model.file_stem().map_or("model".into(), |stem| stem.to_string_lossy());
-        Parent::open(parent).map_err(refused(parent))?.sweep();
+        if let Ok(parent) = Parent::open(parent) {
+            parent.sweep();
+        }
         let mut number = 1u64;
         loop {
             let name = format!("{stem}-{number}");

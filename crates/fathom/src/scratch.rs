@@ -40,7 +40,10 @@ const TRIES: u32 = 1_000;
 impl Scratch {
     /// A fresh folder under `parent`, which is made if it is not there.
     pub fn under(parent: &Path) -> io::Result<Scratch> {
-        Parent::open(parent)?.sweep();
+        // If it cannot be opened now, another process has just removed it, or it is told when the folder is made.
+        if let Ok(parent) = Parent::open(parent) {
+            parent.sweep();
+        }
         loop {
             let mark = Id::draw()?.mark();
             let name = format!("{}{mark}", leftovers::SCRATCH);
