@@ -76,7 +76,7 @@ pub struct Shares {
     pub run_bytes: usize,
     /// What must stay free beside the ways through the runs, for writing.
     pub reserve_bytes: usize,
-    /// What must stay free beside everything that can be done without: see [`Needs`].
+    /// What must stay free beside everything that can be done without: see `needs.rs`.
     pub kept_free: usize,
     /// Runs are gone through if they have at most so many keys per candidate; else keys are looked up.
     pub dense_ratio: u64,
