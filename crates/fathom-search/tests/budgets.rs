@@ -164,7 +164,7 @@ fn any_budget_suffices_where_everything_known_is_read_for_every_layer() {
 
 /// The sweep that found budgets which were accepted and did not suffice, whole: for whoever changes shares. About ten minutes.
 #[test]
-#[ignore = "long"]
+#[ignore = "about ten minutes; run it after a change of shares: cargo test --release -p fathom-search --test budgets -- --ignored"]
 fn every_budget_of_a_long_list_suffices() {
     let list = [48, 64, 100, 150, 200, 255, 256, 257, 300, 400, 500, 700, 1000, 1500, 2500, 4000, 6000];
     let budgets = |_| list.iter().map(|kib| kib << 10).collect();
