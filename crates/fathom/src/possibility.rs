@@ -12,12 +12,13 @@ use fathom_model::program::Label;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::TransitionSystem;
+use fathom_search::bodies::stages::{self};
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{self, Ending, Observer, Tuning};
-use fathom_search::path::{Path, Room};
-use fathom_search::possible;
-use fathom_search::trace::path_to;
+use fathom_search::liveness::possible;
+use fathom_search::task::{self, Ending, Observer, Tuning};
+use fathom_search::traces::path::{Path, Room};
+use fathom_search::traces::trace::path_to;
 
 use crate::assemble::{self, Model};
 use crate::check::{Answer, Checked, Judge, Stop, Verdict, told};
@@ -64,7 +65,7 @@ pub fn check(
     let began = Instant::now();
     let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, watcher));
     let budget = assemble::data_budget(resources)?;
-    let settings = layer_loop::Settings {
+    let settings = task::Settings {
         threads: resources.threads,
         conditions: Vec::new(),
         stop_at_first: false,
@@ -73,7 +74,7 @@ pub fn check(
         tuning: Tuning::default(),
     };
     let mut table = RamTable::new(system.shape(), &budget, resources.threads)?;
-    let generated = layer_loop::run(&system, &mut table, &budget, &settings, watcher)?;
+    let generated = stages::run(&system, &mut table, &budget, &settings, watcher)?;
     table.forget_table()?;
     let mut limit = limit_of(generated.ending, watcher);
     let mut counts = Counts::of(&generated);

@@ -12,7 +12,7 @@ use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, LayerSizes, Observer, Outcome, Settings, Tuning};
+use fathom_search::task::{Ending, LayerSizes, Observer, Outcome, Settings, Tuning};
 
 use crate::assemble::{self, Model};
 use crate::coverage::Coverage;
