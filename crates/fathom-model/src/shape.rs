@@ -1,6 +1,6 @@
 //! What does a search know of a record? Its width, the parts it is made of, and how many of each thing there are.
 
-use crate::expression::Domain;
+use crate::domain::Domain;
 use crate::record::{read_bits, words_for, write_bits};
 
 /// The form of the records of one system.
