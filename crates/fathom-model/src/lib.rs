@@ -18,6 +18,7 @@
 //! | [`tag`] | how does a record carry a small number beside it? |
 //! | [`shape`] | what does a search know of a record? |
 //! | [`symmetry`] | which states are alike, and which stands for all? |
+//! | [`rust`] | how is a system written in Rust? |
 //! | [`system`] | the seam: what is a step relation? |
 //! | [`steps`] | where do the steps of a batch go? |
 //! | [`checked`] | does a system keep the promises of the seam? |
@@ -31,6 +32,7 @@ pub mod layout;
 pub mod operator;
 pub mod program;
 pub mod record;
+pub mod rust;
 pub mod shape;
 pub mod span;
 pub mod steps;

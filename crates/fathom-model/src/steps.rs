@@ -232,6 +232,12 @@ impl Steps {
         Ok(())
     }
 
+    /// Takes back the step of the current source that was added last.
+    pub fn take_back_step(&mut self) {
+        debug_assert!(self.step_count > 0, "a step was added");
+        self.step_count -= 1;
+    }
+
     /// Adds a fault of the current source.
     pub fn push_fault(&mut self, fault: Fault) -> Result<(), Full> {
         if self.fault_count == self.capacity {
