@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget};
-use fathom_disk::storage::direct::heap;
 use fathom_exec::interpreter::Interpreter;
 use fathom_exec::jit::Compiled;
 use fathom_lang::diagnostic::Diagnostics;
@@ -22,9 +20,6 @@ use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::values::PossibleValues;
 
 use crate::execution::Execution;
-use crate::machine;
-use crate::run::RunError;
-use crate::settings::Resources;
 use crate::user_file::{self, ReadError};
 
 /// What a user may choose about a model from outside.
@@ -38,6 +33,15 @@ pub struct ModelOptions {
     pub symmetry: bool,
     /// How often a loop may go round before that is a fault; none leaves it to the language.
     pub max_loop: Option<u32>,
+}
+
+/// A model file and what is chosen about it.
+#[derive(Clone, Debug)]
+pub struct ModelSettings {
+    /// The file.
+    pub path: PathBuf,
+    /// Constants and overflow.
+    pub options: ModelOptions,
 }
 
 /// A language that models are written in.
@@ -346,19 +350,6 @@ impl TransitionSystem for System {
     fn describe(&self, what: Query<'_>) -> Description {
         self.form().describe(what)
     }
-}
-
-/// The data budget of a run that begins now: what was asked for, or what the memory of the process leaves.
-pub fn data_budget(resources: &Resources) -> Result<Budget, RunError> {
-    // What is free already is no part of the floor: what reading and compiling took, or a search before this one.
-    heap::give_free_pages_back();
-    let floor = machine::ram_floor().saturating_add(machine::thread_bytes(resources.threads));
-    let least = floor.saturating_add(BUDGET_BYTES_MIN as u64);
-    if resources.ram < least {
-        return Err(RunError::RamTooSmall { given: resources.ram, least });
-    }
-    let bytes = resources.data_budget.unwrap_or(resources.ram - floor);
-    Ok(Budget::new(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 
 /// How many files beside a missing one are looked at.

@@ -15,16 +15,17 @@ use fathom_search::replay::{self, Claim, Refusal};
 use fathom_search::unfold::{unfold_fault, unfold_path};
 use fathom_search::watch::{Condition, Finding};
 
-use crate::assemble::{self, Model, System};
+use crate::assemble::{Model, System};
 use crate::coverage::Coverage;
+use crate::error::RunError;
 use crate::execution::Execution;
+use crate::exploration::{Counts, DiskUsage, Exploration, Usage, limit_of};
 use crate::home::Home;
 use crate::layer_engine::{self, Kept, LayerEngine, Searched};
+use crate::limit::Limit;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
-use crate::report::Exit;
-use crate::run::{Counts, DiskUsage, Exploration, Limit, RunError, Usage, limit_of};
-use crate::settings::Resources;
+use crate::resources::Resources;
 use crate::trace::{Trace, Trouble};
 
 /// What a check found out.
@@ -96,7 +97,7 @@ impl Answer {
 }
 
 impl Checked {
-    /// What a search found out. One that ends at the first violation has ended there if there is one, whatever else was used up by then: so verdict, limit and exit agree.
+    /// What a search found out. One that ends at the first violation has ended there if there is one, whatever else was used up by then: so verdict and limit agree.
     pub(crate) fn new(answers: Vec<Answer>, mut exploration: Exploration, stop: Stop) -> Checked {
         let found = answers.iter().any(|answer| answer.verdict >= Verdict::Fault);
         if found && stop == Stop::First {
@@ -111,15 +112,6 @@ impl Checked {
         let floor = if early { Verdict::Unknown } else { Verdict::Holds };
         let asked = self.answers.iter().filter(|answer| !answer.is_open());
         asked.map(|answer| answer.verdict).fold(floor, Verdict::max)
-    }
-
-    /// How the command ends.
-    pub fn exit(&self) -> Exit {
-        match self.verdict() {
-            Verdict::Holds => Exit::Success,
-            Verdict::Violated | Verdict::Fault => Exit::Violated,
-            Verdict::Unknown => Exit::GaveUp,
-        }
     }
 
     /// A property that was not looked at since an earlier search has ended the check.
@@ -182,7 +174,7 @@ pub fn check(
         coverage: true,
         tuning: Tuning::default(),
     };
-    let budget = assemble::data_budget(resources)?;
+    let budget = resources.data_budget()?;
     // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
     let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
     let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
@@ -446,7 +438,7 @@ fn claim(
 mod tests {
     use super::*;
     use crate::assemble::{Language, ModelOptions};
-    use crate::run::explore;
+    use crate::explore::explore;
     use fathom_lang::source::SourceText;
 
     const LIMITS: [Option<Limit>; 9] = [
@@ -488,17 +480,18 @@ mod tests {
 
     fn assert_agreed(checked: &Checked, stop: Stop, context: &str) {
         let limit = checked.exploration.limit;
-        let agreed = match checked.exit() {
-            Exit::Success => limit.is_none() && checked.verdict() == Verdict::Holds,
-            Exit::Violated => stop == Stop::Never || matches!(limit, None | Some(Limit::Violation)),
-            Exit::GaveUp => limit.is_some() && checked.verdict() == Verdict::Unknown,
-            Exit::Error => false,
+        let agreed = match checked.verdict() {
+            Verdict::Holds => limit.is_none(),
+            Verdict::Violated | Verdict::Fault => {
+                stop == Stop::Never || matches!(limit, None | Some(Limit::Violation))
+            }
+            Verdict::Unknown => limit.is_some(),
         };
-        assert!(agreed, "{context}: {:?} with {limit:?}", checked.exit());
+        assert!(agreed, "{context}: {:?} with {limit:?}", checked.verdict());
     }
 
     #[test]
-    fn verdict_limit_and_exit_agree_whatever_comes_together() {
+    fn verdict_and_limit_agree_whatever_comes_together() {
         let some = exploration();
         for stop in [Stop::First, Stop::Never] {
             for (first, second) in LIMITS.iter().flat_map(|it| LIMITS.iter().map(move |other| (*it, *other)))
@@ -513,7 +506,7 @@ mod tests {
                     assert_agreed(&one, stop, "one search");
                     let both = one.and(other, stop);
                     assert_agreed(&both, stop, &format!("{found:?} {limits:?} {stop:?}"));
-                    assert_eq!(both.exit() == Exit::Violated, found != [false, false]);
+                    assert_eq!(both.verdict() == Verdict::Violated, found != [false, false]);
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::assemble::{Model, System};
 use crate::machine;
 use crate::observer::Watcher;
 use crate::progress::Meter;
-use crate::settings::Resources;
+use crate::resources::Resources;
 
 /// Which form of a model's system is wanted. Both have the same records and take the same steps.
 #[derive(Clone, Copy, Debug)]

@@ -18,15 +18,17 @@ use fathom_search::layer_loop::{Ending, Observer, Progress};
 use fathom_search::path::{PathBuilder, Room};
 use fathom_search::watch::Condition;
 
-use crate::assemble::{self, Model};
+use crate::assemble::Model;
 use crate::check::{Answer, Checked, CheckedSystem, Judge, Stop, Verdict, is_vacuous, told, verdict_on};
 use crate::coverage::Coverage;
+use crate::error::RunError;
 use crate::execution::Execution;
+use crate::exploration::{Counts, Exploration, Usage};
 use crate::layer_engine;
+use crate::limit::Limit;
 use crate::observer::Watcher;
 use crate::property::{Plan, PropertyKind};
-use crate::run::{Counts, Exploration, Limit, RunError, Usage};
-use crate::settings::Resources;
+use crate::resources::Resources;
 
 /// How many steps a random walk has, unless it is told otherwise.
 pub const WALK_STEPS: u64 = 1_000;
@@ -41,7 +43,7 @@ pub fn check_bitstate(
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
     let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
-    let budget = assemble::data_budget(resources)?;
+    let budget = resources.data_budget()?;
     // The rest is for the run that is told.
     let (bits_bytes, stack_bytes) = (budget.limit() / 8 * 5, budget.limit() / 4);
     let mut bits = Bitstate::new(&budget, bits_bytes)?;
@@ -109,7 +111,7 @@ pub fn random_walks(
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
     let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
-    let budget = assemble::data_budget(resources)?;
+    let budget = resources.data_budget()?;
     let hunt = Hunt {
         system: system.system(),
         conditions: &system.conditions,

@@ -21,11 +21,11 @@ use fathom_search::path::{Path as RunPath, Room};
 use fathom_search::retrace;
 use fathom_search::trace;
 
+use crate::disk_settings::DiskSettings;
 use crate::figures::{CostFigures, DiskFigures, IoFigures};
 use crate::home::Home;
-use crate::run::Limit;
+use crate::limit::Limit;
 use crate::scratch::{PARENT, Scratch};
-use crate::settings::DiskSettings;
 
 /// An engine that searches breadth-first, exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,18 @@
 //! fathom, a model checker for systems whose state space is larger than memory: the library facade.
 //!
-//! What the commands do, a Rust user can do: read a [`assemble::Model`], [`run::explore`] or [`check::check`] it, and report.
+//! What the commands do, a Rust user can do: read a [`assemble::Model`], [`explore::explore`] or [`check::check`] it, and report.
 //!
 //! | file | question |
 //! |---|---|
 //! | [`arguments`] | what did the user type? |
 //! | [`user_file`] | what is in a file that a user names? |
 //! | `path_text` | how is a path written into JSON so that it can be read back? |
-//! | [`settings`] | what is a run asked to do? |
+//! | [`settings`] | what is a command asked to do? |
+//! | [`resources`] | what may a search use, and when does it give up? |
+//! | [`disk_settings`] | where do the files of a search go, and what becomes of them? |
+//! | [`limit`] | why does a search end before it is complete? |
+//! | [`error`] | why could a search not be made? |
+//! | [`numbers`] | how is a number of things written? |
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
 //! | `reading` | does reading a model keep within the memory and the time of the run? |
@@ -19,7 +24,8 @@
 //! | [`search_folder`] | what lies in a search folder, how much of it is ours, and how does that go? |
 //! | `leftovers` | what have searches that were killed left behind, and what of it goes? |
 //! | [`figures`] | what did the files of a search take, and where did its time go? |
-//! | [`run`] | what does one exploration find out? |
+//! | [`exploration`] | what does a search find out, in numbers? |
+//! | [`explore`] | what does one exploration find out? |
 //! | [`property`] | what is asked about a model? |
 //! | [`liveness_property`] | what is asked about infinite runs? |
 //! | [`behaviour_audit`] | does a certificate prove that a property of infinite runs holds? |
@@ -49,7 +55,11 @@ mod card;
 pub mod check;
 pub mod command;
 pub mod coverage;
+pub mod disk_settings;
+pub mod error;
 pub mod execution;
+pub mod exploration;
+pub mod explore;
 pub mod export;
 pub mod figures;
 pub mod home;
@@ -58,10 +68,12 @@ pub mod identity;
 pub mod interrupt;
 pub mod layer_engine;
 mod leftovers;
+pub mod limit;
 pub mod liveness;
 pub mod liveness_property;
 pub mod liveness_search;
 pub mod machine;
+pub mod numbers;
 pub mod observer;
 mod path_text;
 pub mod possibility;
@@ -69,7 +81,7 @@ pub mod progress;
 pub mod property;
 mod reading;
 pub mod report;
-pub mod run;
+pub mod resources;
 pub mod scratch;
 pub mod search_folder;
 mod semi_external;

@@ -21,19 +21,21 @@ use fathom_search::layer_loop::{Ending, Observer};
 use fathom_search::path::Room;
 use fathom_search::unfold::unfold_lasso;
 
-use crate::assemble::{self, Model, System};
+use crate::assemble::{Model, ModelSettings, System};
 use crate::check::{Answer, Checked, Judge, Stop, Verdict, no_run, told};
+use crate::error::RunError;
 use crate::execution::Execution;
+use crate::exploration::{AutomatonFigures, Counts, DiskUsage, Exploration, Usage, limit_of};
 use crate::figures::StructureFigures;
 use crate::home::Home;
 use crate::identity::{Behaviour, Identity};
 use crate::layer_engine::{self, LayerEngine};
+use crate::limit::Limit;
 use crate::liveness_property::LivenessProperty;
 use crate::liveness_search::{self, Searched, Task};
 use crate::observer::Watcher;
 use crate::property::{Faults, Plan, Property, PropertyKind};
-use crate::run::{AutomatonFigures, Counts, DiskUsage, Exploration, Limit, RunError, Usage, limit_of};
-use crate::settings::{ModelSettings, Resources};
+use crate::resources::Resources;
 use crate::trace::Trace;
 
 pub use crate::liveness_search::LivenessEngine;
@@ -89,7 +91,7 @@ pub fn check(
     let automaton = settings.engine.automaton(property);
     let product =
         liveness_search::product(model, property, automaton, fair, Execution::wanted(resources, watcher))?;
-    let budget = assemble::data_budget(resources)?;
+    let budget = resources.data_budget()?;
     let room = layer_engine::room(&budget, home);
     let task = Task {
         engine: settings.engine,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fathom_disk::budget::Budget;
 use fathom_ltl::automaton::Automaton;
 use fathom_ltl::degeneralised::Degeneralised;
-use fathom_ltl::product::{Product, ProductError};
+use fathom_ltl::product::Product;
 use fathom_model::record::Checksum;
 use fathom_model::system::TransitionSystem;
 use fathom_search::closed_set::Recurs;
@@ -23,17 +23,17 @@ use fathom_search::layer_loop::{Ending, Observer, Progress};
 use fathom_search::path::Room;
 
 use crate::assemble::{Model, System};
+use crate::error::RunError;
 use crate::execution::Execution;
-use crate::figures::{DiskFigures, IoFigures, PassFigures};
+use crate::figures::{DiskFigures, IoFigures, Layers, PassFigures};
 use crate::home::Home;
 use crate::layer_engine::{LayerEngine, room_used_up};
+use crate::limit::Limit;
 use crate::liveness_property::LivenessProperty;
 use crate::observer::Watcher;
-use crate::run::{Layers, Limit, RunError};
+use crate::resources::Resources;
 use crate::scratch::{PARENT, Scratch};
-use crate::semi_external;
-use crate::settings::Resources;
-use crate::while_generating;
+use crate::{semi_external, while_generating};
 
 /// An engine that looks for accepting runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,12 +154,6 @@ impl LivenessEngine {
             LivenessEngine::SemiOwcty if !property.is_weak() => &property.generalised,
             _ => &property.searched,
         }
-    }
-}
-
-impl From<ProductError> for RunError {
-    fn from(error: ProductError) -> RunError {
-        RunError::Product(error)
     }
 }
 

@@ -9,9 +9,9 @@ use fathom_search::layer_loop::{Observer, Progress};
 
 use crate::export::RecordFile;
 use crate::interrupt::Interrupt;
+use crate::limit::Limit;
 use crate::progress::Meter;
 use crate::report::text::plural;
-use crate::run::Limit;
 
 /// Stops a search at its limits and tells about it.
 #[derive(Debug)]

@@ -19,15 +19,17 @@ use fathom_search::path::{Path, Room};
 use fathom_search::possible;
 use fathom_search::trace::path_to;
 
-use crate::assemble::{self, Model};
+use crate::assemble::Model;
 use crate::check::{Answer, Checked, Judge, Stop, Verdict, told};
+use crate::error::RunError;
 use crate::execution::Execution;
+use crate::exploration::{Counts, Exploration, Usage, limit_of};
 use crate::layer_engine;
+use crate::limit::Limit;
 use crate::observer::Watcher;
 use crate::property::{Plan, Property, PropertyKind};
-use crate::run::{Counts, Exploration, Limit, RunError, Usage, limit_of};
+use crate::resources::Resources;
 use crate::scratch::{PARENT, Scratch};
-use crate::settings::Resources;
 use crate::trace::Trace;
 
 /// How many states the judge looks at for a goal that cannot be reached.
@@ -63,7 +65,7 @@ pub fn check(
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
     let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, watcher));
-    let budget = assemble::data_budget(resources)?;
+    let budget = resources.data_budget()?;
     let settings = layer_loop::Settings {
         threads: resources.threads,
         conditions: Vec::new(),

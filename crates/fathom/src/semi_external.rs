@@ -25,11 +25,12 @@ use fathom_search::ranks;
 use fathom_search::successor_graph::GraphUse;
 use fathom_search::watch::{Condition, Finding};
 
-use crate::figures::PassFigures;
+use crate::error::RunError;
+use crate::figures::{Layers, PassFigures};
 use crate::home::{Home, HomeError};
 use crate::layer_engine::{self, Kept};
+use crate::limit::Limit;
 use crate::liveness_search::{LivenessEngine, Searched, Task};
-use crate::run::{Layers, Limit, RunError};
 use crate::scratch::{PARENT, Scratch};
 
 /// What a generation is asked: the conditions are part of what a certificate claims.

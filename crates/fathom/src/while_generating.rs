@@ -20,9 +20,9 @@ use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{Ending, Observer, Progress};
 
 use crate::assemble::System;
+use crate::error::RunError;
 use crate::layer_engine::{self, LayerEngine};
 use crate::liveness_search::{self, LivenessEngine, Searched, Task};
-use crate::run::RunError;
 use crate::semi_external;
 
 /// The part of memory for signs, and for the hunt: one in so many, and not more than so much.
@@ -208,7 +208,7 @@ mod tests {
     use crate::execution::Execution;
     use crate::liveness_property::LivenessQuestions;
     use crate::observer::Watcher;
-    use crate::settings::Resources;
+    use crate::resources::Resources;
 
     /// What a hunt finds in the bakery that violates a formula.
     fn hunted_in_the_bakery(formula: &str) -> Option<Searched> {

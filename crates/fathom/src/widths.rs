@@ -10,12 +10,12 @@ use fathom_model::shape::Component;
 use fathom_model::system::TransitionSystem;
 use fathom_search::layer_loop::{Ending, Observer, Progress, Settings, Tuning};
 
-use crate::assemble::{self, Model};
+use crate::assemble::Model;
+use crate::error::RunError;
 use crate::execution::Execution;
 use crate::layer_engine::LayerEngine;
 use crate::observer::Watcher;
-use crate::run::RunError;
-use crate::settings::Resources;
+use crate::resources::Resources;
 
 /// The values that were seen of each variable, and whether every reachable state was looked at.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub fn observe(model: &Model, resources: &Resources, watcher: &Watcher) -> Resul
         coverage: false,
         tuning: Tuning::default(),
     };
-    let budget = assemble::data_budget(resources)?;
+    let budget = resources.data_budget()?;
     let outcome = LayerEngine::Ram.search(&system, &budget, &settings, &measuring, None)?.outcome;
     watcher.finish().map_err(RunError::Records)?;
     let values = measuring.values.into_inner().expect("no thread panics while it notes values");

@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 
 use certificate::Certificate;
 use command::{Ran, model, run};
-use fathom::assemble::{Model, ModelOptions};
+use fathom::assemble::{Model, ModelOptions, ModelSettings};
 use fathom::check::Verdict;
+use fathom::disk_settings::DiskSettings;
 use fathom::home::Home;
 use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom::observer::Watcher;
 use fathom::property::Faults;
-use fathom::settings::{DiskSettings, ModelSettings, Resources};
+use fathom::resources::Resources;
 use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::manifest::{Named, RunDirectory};

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use fathom::assemble::{Model, ModelOptions};
 use fathom::check::Verdict;
+use fathom::explore::explore;
 use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom::observer::Watcher;
 use fathom::property::Faults;
-use fathom::run::explore;
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::tier::Plan;
 

@@ -14,7 +14,7 @@ use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
 use fathom::possibility;
 use fathom::property::{DeadlockKind, Plan, PropertyKind, Questions};
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_model::expression::Overflow;
 use oracle::bfs::{Explored, Limits, explore};
 

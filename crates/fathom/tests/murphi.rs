@@ -9,7 +9,7 @@ use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
 use fathom::possibility;
 use fathom::property::{DeadlockKind, Faults, Plan, Questions};
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_lang::source::SourceText;
 
 fn corpus(folder: &str) -> Option<PathBuf> {

@@ -10,7 +10,7 @@ use fathom::check::{Stop, check};
 use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
 use fathom::property::{Faults, Plan, Questions};
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_model::expression::Overflow;
 use oracle::bfs::{Limits, explore};
 

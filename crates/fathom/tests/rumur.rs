@@ -12,7 +12,7 @@ use fathom::layer_engine::LayerEngine;
 use fathom::observer::Watcher;
 use fathom::possibility;
 use fathom::property::{Plan, Questions};
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_lang::source::SourceText;
 use oracle::murphi_source::random_murphi;
 

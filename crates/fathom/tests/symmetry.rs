@@ -13,7 +13,7 @@ use fathom::liveness_property::{Fairness, LivenessQuestions};
 use fathom::observer::Watcher;
 use fathom::possibility;
 use fathom::property::{DeadlockKind, Faults, Plan, Questions};
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_lang::source::SourceText;
 use fathom_model::symmetry::{Orbits, Scratch};
 use fathom_model::system::TransitionSystem;

@@ -9,7 +9,7 @@ use fathom_search::path::Room;
 
 use super::check::{Outputs, report};
 use super::{Output, granted, plan, print, read_model, watcher};
-use crate::assemble::{self, Model};
+use crate::assemble::Model;
 use crate::assumption::Choices;
 use crate::hunt;
 use crate::layer_engine;
@@ -86,7 +86,7 @@ fn at_random(
 }
 
 fn by_hand(model: &Model, plan: &Plan, settings: &SimulateSettings) -> anyhow::Result<Exit> {
-    let budget = assemble::data_budget(&settings.resources)?;
+    let budget = settings.resources.data_budget()?;
     let room = layer_engine::room(&budget, None);
     let stdin = std::io::stdin();
     let prompt = stdin.is_terminal();

@@ -132,7 +132,7 @@ pub fn write_run(model: &Model, trace: &Trace, shown: Shown, out: &mut dyn Write
     loop {
         let mut begins = number == stem && trace.cycle_length() > 0;
         if number == left_out.start && !left_out.is_empty() {
-            let steps = super::numbers::plural(left_out.end - left_out.start, "step");
+            let steps = crate::numbers::plural(left_out.end - left_out.start, "step");
             writeln!(out, "  {:>width$}  ... {steps} left out; --trace FILE writes them all", "")?;
             begins |= left_out.contains(&stem);
             number = left_out.end;
@@ -230,7 +230,7 @@ mod tests {
     use crate::observer::Watcher;
     use crate::property::{Faults, Plan, Questions};
     use crate::report::json;
-    use crate::settings::Resources;
+    use crate::resources::Resources;
     use crate::simulate::Simulation;
 
     /// Counts to `last`, and then goes on from `again`, for ever.
