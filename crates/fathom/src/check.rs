@@ -23,7 +23,7 @@ use crate::exploration::{Counts, DiskUsage, Exploration, Usage, limit_of};
 use crate::home::Home;
 use crate::layer_engine::{self, Kept, LayerEngine, Searched};
 use crate::limit::Limit;
-use crate::observer::Watcher;
+use crate::monitor::Monitor;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::resources::Resources;
 use crate::trace::{Trace, Trouble};
@@ -161,11 +161,11 @@ pub fn check(
     engine: LayerEngine,
     stop: Stop,
     resources: &Resources,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
     home: Option<&Home>,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
+    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, monitor));
     let settings = Settings {
         threads: resources.threads,
         conditions: system.conditions.clone(),
@@ -178,10 +178,10 @@ pub fn check(
     // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
     let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
     let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
-    let searched = engine.search(system.system(), &budget, &settings, watcher, home)?;
+    let searched = engine.search(system.system(), &budget, &settings, monitor, home)?;
     let Searched { engine, kept, outcome, gave_up, disk, cost } = searched;
     let elapsed = began.elapsed();
-    watcher.finish().map_err(RunError::Records)?;
+    monitor.finish().map_err(RunError::Records)?;
     drop(reserve);
     let tracer = Tracer {
         model,
@@ -191,9 +191,9 @@ pub fn check(
         outcome: &outcome,
         room: &layer_engine::room(&budget, home),
         threads: resources.threads,
-        observer: &watcher.tracing(),
+        observer: &*monitor.tracing(),
     };
-    let answers = tracer.answers(watcher)?;
+    let answers = tracer.answers(monitor)?;
     let mut counts = Counts::of(&outcome);
     if plan.constraint.is_some() {
         // States that have lost their steps to the constraint are among them.
@@ -203,7 +203,7 @@ pub fn check(
         engine,
         store: None,
         automaton: None,
-        limit: gave_up.or_else(|| limit_of(outcome.ending, watcher)),
+        limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),
         counts,
         record_bits: system.system().shape().width_bits,
         coverage: Coverage::of(model.program(), &outcome.actions_taken),
@@ -286,11 +286,11 @@ pub(crate) fn is_vacuous(property: &Property, seen: fathom_model::steps::Labels)
 /// A run, or why there is none to show of what was found.
 pub(crate) fn told(
     trace: Option<Result<Trace, RunError>>,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
 ) -> Result<(Option<Trace>, Option<Limit>), RunError> {
     match trace.transpose() {
         Ok(trace) => Ok((trace, None)),
-        Err(error) => error.untraced(watcher).map(|limit| (None, Some(limit))).ok_or(error),
+        Err(error) => error.untraced(monitor).map(|limit| (None, Some(limit))).ok_or(error),
     }
 }
 
@@ -308,13 +308,13 @@ struct Tracer<'a> {
 
 impl Tracer<'_> {
     /// The answers to all questions of the plan.
-    fn answers(&self, watcher: &Watcher) -> Result<Vec<Answer>, RunError> {
+    fn answers(&self, monitor: &dyn Monitor) -> Result<Vec<Answer>, RunError> {
         let Tracer { plan, outcome, .. } = *self;
         let complete = outcome.ending == Ending::Complete;
         let mut answers = Vec::new();
         for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
             let trace = finding.as_ref().map(|finding| self.shown(number, finding));
-            let (trace, untraced) = told(trace, watcher)?;
+            let (trace, untraced) = told(trace, monitor)?;
             answers.push(Answer {
                 verdict: match property.kind {
                     PropertyKind::Cover { label } if outcome.labels_seen.holds(label) => Verdict::Holds,
@@ -439,6 +439,7 @@ mod tests {
     use super::*;
     use crate::assemble::{Language, ModelOptions};
     use crate::explore::explore;
+    use crate::monitor::Clock;
     use fathom_lang::source::SourceText;
 
     const LIMITS: [Option<Limit>; 9] = [
@@ -463,7 +464,7 @@ mod tests {
         let source = SourceText::new("one.dve", "process P { state s; init s; }\nsystem async;\n");
         let model = Model::compile(source, Language::Dve, &ModelOptions::default()).unwrap();
         let resources = Resources { threads: 1, jit: false, ..Resources::of_this_machine() };
-        explore(&model, None, LayerEngine::Ram, &resources, &Watcher::silent(None), None).unwrap()
+        explore(&model, None, LayerEngine::Ram, &resources, &Clock::new(None), None).unwrap()
     }
 
     /// A search with this limit that found this, as searches do: what was not violated is unknown unless it is complete.

@@ -7,8 +7,8 @@ use fathom_ltl::product::ProductError;
 use fathom_search::error::SearchError;
 
 use crate::limit::Limit;
+use crate::monitor::Monitor;
 use crate::numbers::bytes;
-use crate::observer::Watcher;
 
 /// A run could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -71,9 +71,9 @@ impl RunError {
     }
 
     /// Why a run that there is could not be told, if it is for want of time or room.
-    pub(crate) fn untraced(&self, watcher: &Watcher) -> Option<Limit> {
+    pub(crate) fn untraced(&self, monitor: &dyn Monitor) -> Option<Limit> {
         match self {
-            RunError::Search(SearchError::Stopped) => Some(watcher.reason()),
+            RunError::Search(SearchError::Stopped) => Some(monitor.reason()),
             RunError::Search(SearchError::Budget(_)) => Some(Limit::Ram),
             RunError::Search(SearchError::Disk(error)) if error.is_full() => Some(Limit::DiskFull),
             _ => None,

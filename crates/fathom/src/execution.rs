@@ -6,12 +6,11 @@ use fathom_model::program::{Label, Program};
 
 use crate::assemble::{Model, System};
 use crate::machine;
-use crate::observer::Watcher;
-use crate::progress::Meter;
+use crate::monitor::Monitor;
 use crate::resources::Resources;
 
 /// Which form of a model's system is wanted. Both have the same records and take the same steps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Execution<'a> {
     /// The reference.
     Interpreted,
@@ -20,7 +19,7 @@ pub enum Execution<'a> {
         /// The most bytes that the process may have resident.
         ram: u64,
         /// Who is told if it is the reference after all.
-        told: &'a Meter,
+        told: &'a dyn Monitor,
     },
 }
 
@@ -29,9 +28,9 @@ const COMPILING_SHARE: (u64, u64) = (3, 4);
 
 impl<'a> Execution<'a> {
     /// The form that a run is asked to use.
-    pub fn wanted(resources: &Resources, watcher: &'a Watcher) -> Execution<'a> {
+    pub fn wanted(resources: &Resources, monitor: &'a dyn Monitor) -> Execution<'a> {
         match resources.jit {
-            true => Execution::Compiled { ram: resources.ram, told: watcher.meter() },
+            true => Execution::Compiled { ram: resources.ram, told: monitor },
             false => Execution::Interpreted,
         }
     }

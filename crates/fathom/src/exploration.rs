@@ -11,7 +11,7 @@ use crate::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, S
 use crate::limit::Limit;
 use crate::liveness_property::LivenessProperty;
 use crate::machine;
-use crate::observer::Watcher;
+use crate::monitor::Monitor;
 use crate::resources::Resources;
 
 /// What a search found out, whatever its engine.
@@ -164,12 +164,12 @@ impl Usage {
 }
 
 /// Why a breadth-first search ended early.
-pub(crate) fn limit_of(ending: Ending, watcher: &Watcher) -> Option<Limit> {
+pub(crate) fn limit_of(ending: Ending, monitor: &dyn Monitor) -> Option<Limit> {
     match ending {
         Ending::Complete => None,
         Ending::Found => Some(Limit::Violation),
         Ending::Depth => Some(Limit::Depth),
-        Ending::Stopped => Some(watcher.reason()),
+        Ending::Stopped => Some(monitor.reason()),
         Ending::Budget => Some(Limit::Ram),
     }
 }

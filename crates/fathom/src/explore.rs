@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use fathom_model::system::TransitionSystem;
-use fathom_search::layer_loop::{Ending, Observer, Settings, Tuning};
+use fathom_search::layer_loop::{Ending, Settings, Tuning};
 
 use crate::assemble::Model;
 use crate::coverage::Coverage;
@@ -17,7 +17,7 @@ use crate::home::Home;
 use crate::layer_engine::{LayerEngine, Searched};
 use crate::liveness_property::LivenessProperty;
 use crate::liveness_search;
-use crate::observer::Watcher;
+use crate::monitor::Monitor;
 use crate::resources::Resources;
 
 /// Explores the whole reachable space of a model, or of its product with the automaton of a property, up to the limits. `auto` begins with the engine that tells the locality, unless the run is to
@@ -27,10 +27,10 @@ pub fn explore(
     property: Option<&LivenessProperty>,
     engine: LayerEngine,
     resources: &Resources,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
     home: Option<&Home>,
 ) -> Result<Exploration, RunError> {
-    let execution = Execution::wanted(resources, watcher);
+    let execution = Execution::wanted(resources, monitor);
     let product;
     let plain;
     let system: &dyn TransitionSystem = match property {
@@ -58,16 +58,16 @@ pub fn explore(
         engine => engine,
     };
     let mut budget = resources.data_budget()?;
-    let mut searched = first.search(system, &budget, &settings, watcher, home)?;
+    let mut searched = first.search(system, &budget, &settings, monitor, home)?;
     if first != engine && searched.outcome.ending == Ending::Budget {
-        watcher.meter().say("the memory does not suffice to tell the locality: beginning again without it");
-        watcher.abandoned(0);
+        monitor.say("the memory does not suffice to tell the locality: beginning again without it");
+        monitor.abandoned(0);
         drop(searched);
         budget = resources.data_budget()?;
-        searched = engine.search(system, &budget, &settings, watcher, home)?;
+        searched = engine.search(system, &budget, &settings, monitor, home)?;
     }
     let elapsed = began.elapsed();
-    watcher.finish().map_err(RunError::Records)?;
+    monitor.finish().map_err(RunError::Records)?;
     let Searched { engine, outcome, gave_up, disk, cost, .. } = searched;
     let mut counts = Counts::of(&outcome);
     if property.is_some() {
@@ -78,7 +78,7 @@ pub fn explore(
         engine,
         store: None,
         automaton: property.map(AutomatonFigures::of),
-        limit: gave_up.or_else(|| limit_of(outcome.ending, watcher)),
+        limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),
         // What the automaton drops is not what the model never does.
         coverage: Coverage::of(model.program(), &outcome.actions_taken).filter(|_| property.is_none()),
         counts,

@@ -38,7 +38,8 @@
 //! | [`simulate`] | where can a model go from here? |
 //! | [`trace`] | what are the words for a run? |
 //! | [`coverage`] | what does the model say that never happens? |
-//! | [`observer`] | who watches a search from outside? |
+//! | [`monitor`] | who watches a search from outside? |
+//! | [`observer`] | who watches the search of a command? |
 //! | [`progress`] | how is a user told how far a run is? |
 //! | [`interrupt`] | has somebody asked the run to stop? |
 //! | [`session`] | who ends a command that does not end by itself? |
@@ -73,6 +74,7 @@ pub mod liveness;
 pub mod liveness_property;
 pub mod liveness_search;
 pub mod machine;
+pub mod monitor;
 pub mod numbers;
 pub mod observer;
 mod path_text;

@@ -30,7 +30,7 @@ use crate::home::Home;
 use crate::layer_engine::{LayerEngine, room_used_up};
 use crate::limit::Limit;
 use crate::liveness_property::LivenessProperty;
-use crate::observer::Watcher;
+use crate::monitor::Monitor;
 use crate::resources::Resources;
 use crate::scratch::{PARENT, Scratch};
 use crate::{semi_external, while_generating};
@@ -109,7 +109,7 @@ pub(crate) struct Task<'a> {
     pub(crate) budget: &'a Budget,
     /// Where a run goes that is told.
     pub(crate) room: &'a Room,
-    pub(crate) watcher: &'a Watcher,
+    pub(crate) monitor: &'a dyn Monitor,
     /// Who is told of a search on the fly: the same, or one that ends it sooner.
     pub(crate) observer: &'a dyn Observer,
     /// How states are generated where all of them are at first.
@@ -192,7 +192,7 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
 
 /// Looks a little way on the fly first: most violations are not far, and small products are done with. Then all states.
 fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
-    let hunt = Hunt { watcher: task.watcher, expanded: AtomicU64::new(0) };
+    let hunt = Hunt { monitor: task.monitor, expanded: AtomicU64::new(0) };
     let lasts = task.home.is_some_and(|home| home.settings().lasts());
     let generation = LayerEngine::Ram;
     let hunting = Task { engine: LivenessEngine::Ndfs, generation, stack: None, observer: &hunt, ..*task };
@@ -201,7 +201,7 @@ fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, Run
             let over = match found.ending {
                 Ending::Found => true,
                 Ending::Complete => !lasts,
-                Ending::Stopped => task.watcher.must_stop(),
+                Ending::Stopped => task.monitor.stop(),
                 Ending::Depth | Ending::Budget => false,
             };
             if over {
@@ -219,7 +219,7 @@ fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, Run
 
 /// Watches a search that is to end soon.
 struct Hunt<'a> {
-    watcher: &'a Watcher,
+    monitor: &'a dyn Monitor,
     expanded: AtomicU64,
 }
 
@@ -228,7 +228,7 @@ const HUNT_VISITS: u64 = 200_000;
 
 impl Observer for Hunt<'_> {
     fn stop(&self) -> bool {
-        self.expanded.load(Ordering::Relaxed) >= HUNT_VISITS || self.watcher.must_stop()
+        self.expanded.load(Ordering::Relaxed) >= HUNT_VISITS || self.monitor.stop()
     }
 
     fn progress(&self, progress: Progress) {

@@ -26,7 +26,7 @@ use crate::execution::Execution;
 use crate::exploration::{Counts, Exploration, Usage, limit_of};
 use crate::layer_engine;
 use crate::limit::Limit;
-use crate::observer::Watcher;
+use crate::monitor::Monitor;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::resources::Resources;
 use crate::scratch::{PARENT, Scratch};
@@ -61,10 +61,10 @@ pub fn check(
     model: &Model,
     possibility: &Possibility,
     resources: &Resources,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, watcher));
+    let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
     let settings = layer_loop::Settings {
         threads: resources.threads,
@@ -75,18 +75,18 @@ pub fn check(
         tuning: Tuning::default(),
     };
     let mut table = RamTable::new(system.shape(), &budget, resources.threads)?;
-    let generated = layer_loop::run(&system, &mut table, &budget, &settings, watcher)?;
+    let generated = layer_loop::run(&system, &mut table, &budget, &settings, monitor)?;
     table.forget_table()?;
-    let mut limit = limit_of(generated.ending, watcher);
+    let mut limit = limit_of(generated.ending, monitor);
     let mut counts = Counts::of(&generated);
     let mut trapped = None;
     if generated.ending == Ending::Complete {
         let scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
         let volume = scratch.volume().map_err(RunError::Scratch)?;
         let layers = generated.layers.iter().count() as u64;
-        match possible::run(&system, 0, &table, layers, &volume, &budget, watcher) {
+        match possible::run(&system, 0, &table, layers, &volume, &budget, monitor) {
             Ok(outcome) => {
-                limit = outcome.stopped.then(|| watcher.reason());
+                limit = outcome.stopped.then(|| monitor.reason());
                 counts.visits += outcome.visits;
                 counts.edges += outcome.edges;
                 trapped = outcome.trapped;
@@ -96,14 +96,14 @@ pub fn check(
         }
     }
     let elapsed = began.elapsed();
-    watcher.finish().map_err(RunError::Records)?;
+    monitor.finish().map_err(RunError::Records)?;
     let found = trapped.is_some();
     let trace = trapped.map(|(layer, record)| {
-        let (room, observer) = (layer_engine::room(&budget, None), watcher.tracing());
-        let path = path_to(&system, &table, &room, &observer, (layer, &record))?;
-        trap(model, possibility, path.expect("all layers are kept"), &room, &observer)
+        let (room, observer) = (layer_engine::room(&budget, None), monitor.tracing());
+        let path = path_to(&system, &table, &room, &*observer, (layer, &record))?;
+        trap(model, possibility, path.expect("all layers are kept"), &room, &*observer)
     });
-    let (trace, untraced) = told(trace, watcher)?;
+    let (trace, untraced) = told(trace, monitor)?;
     let verdict = match (found, limit) {
         (true, _) => Verdict::Violated,
         (false, None) => Verdict::Holds,

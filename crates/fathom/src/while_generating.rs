@@ -74,7 +74,7 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
         let lasso = match with_stem(product, task, &generated, &lasso) {
             Ok(None) => return semi_external::search(product, task),
             Ok(Some(lasso)) => Ok(lasso),
-            Err(error) => Err(error.untraced(task.watcher).ok_or(error)?),
+            Err(error) => Err(error.untraced(task.monitor).ok_or(error)?),
         };
         return Ok(semi_external::found_early(task, &generated, told(sign), lasso));
     }
@@ -100,8 +100,8 @@ fn with_stem(
     let layer_engine::Searched { kept, outcome, .. } = generated;
     let first = lasso.path.reader()?.get(0)?.record.to_vec();
     let Some(layer) = kept.layer_of(&first, outcome.layers.len() as u64)? else { return Ok(None) };
-    let (threads, observer) = (task.resources.threads, task.watcher.tracing());
-    let stem = kept.path_to(product, task.room, &observer, threads, outcome, (layer, &first))?;
+    let (threads, observer) = (task.resources.threads, task.monitor.tracing());
+    let stem = kept.path_to(product, task.room, &*observer, threads, outcome, (layer, &first))?;
     Ok(Some(Lasso::after(&stem, lasso)?))
 }
 
@@ -207,7 +207,7 @@ mod tests {
     use crate::assemble::{Model, ModelOptions};
     use crate::execution::Execution;
     use crate::liveness_property::LivenessQuestions;
-    use crate::observer::Watcher;
+    use crate::monitor::Clock;
     use crate::resources::Resources;
 
     /// What a hunt finds in the bakery that violates a formula.
@@ -220,7 +220,7 @@ mod tests {
         let product =
             liveness_search::product(&model, &property, &property.searched, &[], Execution::Interpreted)
                 .unwrap();
-        let (budget, watcher) = (Budget::new(64 << 20), Watcher::silent(None));
+        let (budget, clock) = (Budget::new(64 << 20), Clock::new(None));
         let resources = Resources { threads: 1, ..Resources::of_this_machine() };
         let task = Task {
             engine: LivenessEngine::Auto,
@@ -230,8 +230,8 @@ mod tests {
             resources: &resources,
             budget: &budget,
             room: &Room::in_memory(&budget),
-            watcher: &watcher,
-            observer: &watcher,
+            monitor: &clock,
+            observer: &clock,
             generation: LayerEngine::Ram,
             stack: None,
             home: None,
@@ -240,7 +240,7 @@ mod tests {
         hunt(&product, &task, 2 << 20, &over, &hunted);
         let found: Option<Searched> = hunted.into_inner();
         if let Some(lasso) = found.as_ref().and_then(|found| found.lasso.as_ref()) {
-            fathom_search::lasso::replay(&product, lasso, None, &watcher, &mut |_, _| {}).unwrap();
+            fathom_search::lasso::replay(&product, lasso, None, &clock, &mut |_, _| {}).unwrap();
         }
         found
     }

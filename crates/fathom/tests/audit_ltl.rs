@@ -14,7 +14,7 @@ use fathom::home::Home;
 use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
 use fathom::property::Faults;
 use fathom::resources::Resources;
 use fathom_disk::budget::Budget;
@@ -208,8 +208,8 @@ fn with_automaton(formula: &str, automaton: &Automaton) -> Option<(Verdict, Ran)
     let home = Home::new(&DiskSettings { folder: Some(folder.clone()), ..DiskSettings::default() }, identity);
     home.volume().expect("a folder");
     let resources = Resources { threads: 1, data_budget: Some(64 << 20), ..Resources::of_this_machine() };
-    let watcher = Watcher::silent(None);
-    let checked = liveness::check(&model, &property, &settings, &resources, &watcher, Some(&home));
+    let clock = Clock::new(None);
+    let checked = liveness::check(&model, &property, &settings, &resources, &clock, Some(&home));
     let verdict = match checked {
         Ok(checked) => checked.answers[0].verdict,
         Err(error) => {

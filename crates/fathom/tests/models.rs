@@ -11,7 +11,7 @@ use expectations::{Expectations, Expected};
 use fathom::assemble::{Model, ModelOptions};
 use fathom::check::{Answer, Checked, Stop, Verdict, check};
 use fathom::layer_engine::LayerEngine;
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
 use fathom::possibility;
 use fathom::property::{DeadlockKind, Plan, PropertyKind, Questions};
 use fathom::resources::Resources;
@@ -61,10 +61,10 @@ fn compare(
 ) -> Checked {
     let plan = plan(model, expected);
     let resources = Resources { threads, jit, ..Resources::of_this_machine() };
-    let checked = check(model, &plan, engine, Stop::Never, &resources, &Watcher::silent(None), None)
+    let checked = check(model, &plan, engine, Stop::Never, &resources, &Clock::new(None), None)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let possible =
-        plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &Watcher::silent(None)));
+        plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &Clock::new(None)));
     let possible: Vec<Answer> = possible
         .flat_map(|it| it.unwrap_or_else(|error| panic!("{}: {error}", path.display())).answers)
         .collect();

@@ -9,7 +9,7 @@ use std::process::Command;
 use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Stop, Verdict, check};
 use fathom::layer_engine::LayerEngine;
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
 use fathom::possibility;
 use fathom::property::{Plan, Questions};
 use fathom::resources::Resources;
@@ -51,12 +51,12 @@ fn fathom(text: &str, jit: bool) -> (Told, String) {
     let model = model.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let plan = Plan::new(&model, &Questions::default()).expect("nothing in particular is asked");
     let resources = Resources { jit, threads: 1, ..Resources::of_this_machine() };
-    let watcher = Watcher::silent(None);
-    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &watcher, None)
+    let clock = Clock::new(None);
+    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &clock, None)
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let counts = checked.exploration.counts.clone();
     for possibility in &plan.possibilities {
-        let next = possibility::check(&model, possibility, &resources, &watcher);
+        let next = possibility::check(&model, possibility, &resources, &clock);
         let next = next.unwrap_or_else(|error| panic!("{error}\n{text}"));
         checked = checked.and(next, Stop::First);
     }

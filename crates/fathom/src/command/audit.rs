@@ -18,6 +18,7 @@ use crate::execution::Execution;
 use crate::home::{Committed, Home};
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
+use crate::monitor::Monitor as _;
 use crate::observer::Watcher;
 use crate::property::{Faults, Plan, Property};
 use crate::report::text::{assuming, bytes, plural};

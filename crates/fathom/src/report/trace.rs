@@ -227,7 +227,7 @@ mod tests {
     use crate::layer_engine::LayerEngine;
     use crate::liveness::{self, LivenessEngine, LivenessSettings};
     use crate::liveness_property::LivenessQuestions;
-    use crate::observer::Watcher;
+    use crate::monitor::Clock;
     use crate::property::{Faults, Plan, Questions};
     use crate::report::json;
     use crate::resources::Resources;
@@ -245,8 +245,8 @@ mod tests {
     fn invariant(model: &Model, expression: &str) -> Checked {
         let questions = Questions { invariants: vec![expression.to_owned()], ..Questions::default() };
         let plan = Plan::new(model, &questions).unwrap();
-        let (resources, watcher) = (Resources::of_this_machine(), Watcher::silent(None));
-        check::check(model, &plan, LayerEngine::Ram, Stop::First, &resources, &watcher, None).unwrap()
+        let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));
+        check::check(model, &plan, LayerEngine::Ram, Stop::First, &resources, &clock, None).unwrap()
     }
 
     fn formula(model: &Model, formula: &str) -> Checked {
@@ -260,8 +260,8 @@ mod tests {
             generation: LayerEngine::Ram,
             stack: None,
         };
-        let (resources, watcher) = (Resources::of_this_machine(), Watcher::silent(None));
-        liveness::check(model, &property, &settings, &resources, &watcher, None).unwrap()
+        let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));
+        liveness::check(model, &property, &settings, &resources, &clock, None).unwrap()
     }
 
     fn shown(model: &Model, checked: &Checked, shown: Shown) -> String {
