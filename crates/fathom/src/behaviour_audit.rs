@@ -20,11 +20,12 @@ use fathom_search::audit::{Audit, AuditError, Audited};
 use fathom_search::layer_loop::Observer;
 use fathom_search::rank_audit::{Place, PlaceOf, RankAudit, RankAudited};
 
-use crate::assemble::{Model, System};
+use crate::assemble::Model;
 use crate::execution::Execution;
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::LivenessProperty;
 use crate::semi_external;
+use crate::system::System;
 
 /// What was checked.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ use fathom_search::replay::{self, Claim, Refusal};
 use fathom_search::unfold::{unfold_fault, unfold_path};
 use fathom_search::watch::{Condition, Finding};
 
-use crate::assemble::{Model, System};
+use crate::assemble::Model;
 use crate::coverage::Coverage;
 use crate::error::RunError;
 use crate::execution::Execution;
@@ -26,6 +26,7 @@ use crate::limit::Limit;
 use crate::monitor::Monitor;
 use crate::property::{Plan, Property, PropertyKind};
 use crate::resources::Resources;
+use crate::system::System;
 use crate::trace::{Trace, Trouble};
 
 /// What a check found out.

@@ -15,6 +15,7 @@
 //! | [`numbers`] | how is a number of things written? |
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
+//! | [`system`] | which forms does the system of a model have? |
 //! | `reading` | does reading a model keep within the memory and the time of the run? |
 //! | [`execution`] | how does a model make its steps, and how much memory may it take to get there? |
 //! | [`layer_engine`] | which engine searches breadth-first, and what is left of its search? |
@@ -90,6 +91,7 @@ mod semi_external;
 pub mod session;
 pub mod settings;
 pub mod simulate;
+pub mod system;
 pub mod trace;
 pub mod user_file;
 mod while_generating;

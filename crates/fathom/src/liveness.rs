@@ -21,7 +21,7 @@ use fathom_search::layer_loop::{Ending, Observer};
 use fathom_search::path::Room;
 use fathom_search::unfold::unfold_lasso;
 
-use crate::assemble::{Model, ModelSettings, System};
+use crate::assemble::{Model, ModelSettings};
 use crate::check::{Answer, Checked, Judge, Stop, Verdict, no_run, told};
 use crate::error::RunError;
 use crate::execution::Execution;
@@ -36,6 +36,7 @@ use crate::liveness_search::{self, Searched, Task};
 use crate::monitor::Monitor;
 use crate::property::{Faults, Plan, Property, PropertyKind};
 use crate::resources::Resources;
+use crate::system::System;
 use crate::trace::Trace;
 
 pub use crate::liveness_search::LivenessEngine;

@@ -22,7 +22,7 @@ use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{Ending, Observer, Progress};
 use fathom_search::path::Room;
 
-use crate::assemble::{Model, System};
+use crate::assemble::Model;
 use crate::error::RunError;
 use crate::execution::Execution;
 use crate::figures::{DiskFigures, IoFigures, Layers, PassFigures};
@@ -33,6 +33,7 @@ use crate::liveness_property::LivenessProperty;
 use crate::monitor::Monitor;
 use crate::resources::Resources;
 use crate::scratch::{PARENT, Scratch};
+use crate::system::System;
 use crate::{semi_external, while_generating};
 
 /// An engine that looks for accepting runs.

@@ -19,11 +19,11 @@ use fathom_search::error::SearchError;
 use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{Ending, Observer, Progress};
 
-use crate::assemble::System;
 use crate::error::RunError;
 use crate::layer_engine::{self, LayerEngine};
 use crate::liveness_search::{self, LivenessEngine, Searched, Task};
 use crate::semi_external;
+use crate::system::System;
 
 /// The part of memory for signs, and for the hunt: one in so many, and not more than so much.
 const PART: usize = 32;
