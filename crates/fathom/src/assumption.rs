@@ -4,7 +4,8 @@ use fathom_model::expression::Overflow;
 
 use crate::assemble::{Language, Model, ModelOptions};
 use crate::limit::Limit;
-use crate::property::{Faults, Questions};
+use crate::plan::Questions;
+use crate::property::Faults;
 use crate::report::text::plural;
 
 /// The choices behind a verdict.

@@ -27,7 +27,8 @@ use crate::exploration::{Counts, Exploration, Usage};
 use crate::layer_engine;
 use crate::limit::Limit;
 use crate::monitor::Monitor;
-use crate::property::{Plan, PropertyKind};
+use crate::plan::Plan;
+use crate::property::PropertyKind;
 use crate::resources::Resources;
 
 /// How many steps a random walk has, unless it is told otherwise.

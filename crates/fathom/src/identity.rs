@@ -13,7 +13,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::assemble::{Model, ModelOptions, ModelSettings};
 use crate::liveness_property::{LivenessProperty, Statement};
-use crate::property::{DeadlockKind, Faults, Questions};
+use crate::plan::Questions;
+use crate::property::{DeadlockKind, Faults};
 
 /// Changes when a later version gives states, steps or conditions another meaning.
 const SEMANTICS: u32 = 1;

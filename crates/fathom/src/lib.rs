@@ -27,7 +27,8 @@
 //! | [`figures`] | what did the files of a search take, and where did its time go? |
 //! | [`exploration`] | what does a search find out, in numbers? |
 //! | [`explore`] | what does one exploration find out? |
-//! | [`property`] | what is asked about a model? |
+//! | [`property`] | what is a property of a model? |
+//! | [`plan`] | what is asked about a model, and how does a search ask it? |
 //! | [`liveness_property`] | what is asked about infinite runs? |
 //! | [`behaviour_audit`] | does a certificate prove that a property of infinite runs holds? |
 //! | [`check`] | does a model do what it should? |
@@ -79,6 +80,7 @@ pub mod monitor;
 pub mod numbers;
 pub mod observer;
 mod path_text;
+pub mod plan;
 pub mod possibility;
 pub mod progress;
 pub mod property;

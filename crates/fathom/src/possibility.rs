@@ -8,7 +8,6 @@ use std::path::Path as FilePath;
 use std::time::Instant;
 
 use fathom_disk::budget::Budget;
-use fathom_model::program::Label;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::TransitionSystem;
@@ -27,7 +26,8 @@ use crate::exploration::{Counts, Exploration, Usage, limit_of};
 use crate::layer_engine;
 use crate::limit::Limit;
 use crate::monitor::Monitor;
-use crate::property::{Plan, Property, PropertyKind};
+use crate::plan::Plan;
+use crate::property::Possibility;
 use crate::resources::Resources;
 use crate::scratch::{PARENT, Scratch};
 use crate::trace::Trace;
@@ -37,24 +37,6 @@ pub const JUDGED_STATES_MAX: usize = 20_000;
 
 /// What a state that the judge looks at takes beside its records.
 const STATE_BYTES: usize = 128;
-
-/// What the model says can always still be reached.
-#[derive(Clone, Debug)]
-pub struct Possibility {
-    /// How it is told of.
-    pub property: Property,
-    /// The goal.
-    pub goal: Label,
-}
-
-impl Possibility {
-    /// As the model states it.
-    pub(crate) fn stated(label: &Label) -> Possibility {
-        let (name, span) = (label.name.clone(), Some(label.span));
-        let property = Property { name, kind: PropertyKind::Possible, span, antecedent: None };
-        Possibility { property, goal: label.clone() }
-    }
-}
 
 /// Answers one question in a search of its own: all states in memory, then passes over them.
 pub fn check(

@@ -10,7 +10,7 @@ use crate::disk_settings::DiskSettings;
 use crate::export::GraphFormat;
 use crate::layer_engine::LayerEngine;
 use crate::liveness_search::LivenessEngine;
-use crate::property::Questions;
+use crate::plan::Questions;
 use crate::resources::Resources;
 
 /// Where something is written.

@@ -7,7 +7,7 @@ use fathom::check::{Stop, Verdict};
 use fathom::hunt::{check_bitstate, random_walks};
 use fathom::limit::Limit;
 use fathom::monitor::Clock;
-use fathom::property::{Plan, Questions};
+use fathom::plan::{Plan, Questions};
 use fathom::resources::Resources;
 use fathom_disk::budget::Budget;
 use fathom_search::depth_first;

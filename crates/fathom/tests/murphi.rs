@@ -7,8 +7,9 @@ use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Checked, Stop, Verdict, check};
 use fathom::layer_engine::LayerEngine;
 use fathom::monitor::Clock;
+use fathom::plan::{Plan, Questions};
 use fathom::possibility;
-use fathom::property::{DeadlockKind, Faults, Plan, Questions};
+use fathom::property::{DeadlockKind, Faults};
 use fathom::resources::Resources;
 use fathom_lang::source::SourceText;
 

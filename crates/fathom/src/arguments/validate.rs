@@ -19,7 +19,8 @@ use crate::layer_engine::LayerEngine;
 use crate::liveness_property::LivenessQuestions;
 use crate::liveness_search::LivenessEngine;
 use crate::machine;
-use crate::property::{DeadlockKind, Faults, Questions};
+use crate::plan::Questions;
+use crate::property::{DeadlockKind, Faults};
 use crate::report::text::bytes;
 use crate::resources::Resources;
 use crate::settings::{

@@ -228,7 +228,8 @@ mod tests {
     use crate::liveness::{self, LivenessEngine, LivenessSettings};
     use crate::liveness_property::LivenessQuestions;
     use crate::monitor::Clock;
-    use crate::property::{Faults, Plan, Questions};
+    use crate::plan::{Plan, Questions};
+    use crate::property::Faults;
     use crate::report::json;
     use crate::resources::Resources;
     use crate::simulate::Simulation;
