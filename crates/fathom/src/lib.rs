@@ -33,7 +33,10 @@
 //! | [`behaviour_audit`] | does a certificate prove that a property of infinite runs holds? |
 //! | [`check`] | does a model do what it should? |
 //! | [`liveness`] | do the infinite runs of a model do what they should? |
+//! | [`liveness_task`] | what is a search for an accepting run asked, and what does it find out? |
 //! | [`liveness_search`] | which engine looks for an accepting run, and how? |
+//! | `counted` | how does an engine that knows accepting states alone search a product with several marks? |
+//! | `nested` | how is an accepting run looked for on the fly, depth-first? |
 //! | [`possibility`] | can a model always still reach what it should? |
 //! | [`hunt`] | can a violation be found without looking everywhere? |
 //! | [`scratch`] | where do files live that a run needs only while it lasts? |
@@ -57,6 +60,7 @@ pub mod behaviour_audit;
 mod card;
 pub mod check;
 pub mod command;
+mod counted;
 pub mod coverage;
 pub mod disk_settings;
 pub mod error;
@@ -75,8 +79,10 @@ pub mod limit;
 pub mod liveness;
 pub mod liveness_property;
 pub mod liveness_search;
+pub mod liveness_task;
 pub mod machine;
 pub mod monitor;
+mod nested;
 pub mod numbers;
 pub mod observer;
 mod path_text;

@@ -32,7 +32,8 @@ use crate::identity::{Behaviour, Identity};
 use crate::layer_engine::{self, LayerEngine};
 use crate::limit::Limit;
 use crate::liveness_property::LivenessProperty;
-use crate::liveness_search::{self, Searched, Task};
+use crate::liveness_search;
+use crate::liveness_task::{Searched, Task};
 use crate::monitor::Monitor;
 use crate::plan::Plan;
 use crate::property::{Faults, Property, PropertyKind};
@@ -40,7 +41,7 @@ use crate::resources::Resources;
 use crate::system::System;
 use crate::trace::Trace;
 
-pub use crate::liveness_search::LivenessEngine;
+pub use crate::liveness_task::LivenessEngine;
 
 /// What is asked of a search beside the property.
 #[derive(Clone, Debug)]

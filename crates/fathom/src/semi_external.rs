@@ -30,7 +30,7 @@ use crate::figures::{Layers, PassFigures};
 use crate::home::{Home, HomeError};
 use crate::layer_engine::{self, Kept};
 use crate::limit::Limit;
-use crate::liveness_search::{LivenessEngine, Searched, Task};
+use crate::liveness_task::{LivenessEngine, Searched, Task};
 use crate::scratch::{PARENT, Scratch};
 
 /// What a generation is asked: the conditions are part of what a certificate claims.

@@ -9,7 +9,7 @@ use crate::check::Stop;
 use crate::disk_settings::DiskSettings;
 use crate::export::GraphFormat;
 use crate::layer_engine::LayerEngine;
-use crate::liveness_search::LivenessEngine;
+use crate::liveness_task::LivenessEngine;
 use crate::plan::Questions;
 use crate::resources::Resources;
 

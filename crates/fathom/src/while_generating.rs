@@ -19,9 +19,11 @@ use fathom_search::error::SearchError;
 use fathom_search::lasso::Lasso;
 use fathom_search::layer_loop::{Ending, Observer, Progress};
 
+use crate::counted;
 use crate::error::RunError;
 use crate::layer_engine::{self, LayerEngine};
-use crate::liveness_search::{self, LivenessEngine, Searched, Task};
+use crate::liveness_task::{LivenessEngine, Searched, Task};
+use crate::nested;
 use crate::semi_external;
 use crate::system::System;
 
@@ -126,7 +128,7 @@ fn hunt(
         ..*task
     };
     // A hunt that fails has found nothing.
-    if let Ok(found) = liveness_search::search(product, &hunting)
+    if let Ok(found) = counted::search(product, &hunting, nested::search)
         && found.ending == Ending::Found
         && found.lasso.is_some()
     {
@@ -207,6 +209,7 @@ mod tests {
     use crate::assemble::{Model, ModelOptions};
     use crate::execution::Execution;
     use crate::liveness_property::LivenessQuestions;
+    use crate::liveness_search;
     use crate::monitor::Clock;
     use crate::resources::Resources;
 

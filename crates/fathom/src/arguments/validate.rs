@@ -17,7 +17,7 @@ use crate::disk_settings::DiskSettings;
 use crate::export::GraphFormat;
 use crate::layer_engine::LayerEngine;
 use crate::liveness_property::LivenessQuestions;
-use crate::liveness_search::LivenessEngine;
+use crate::liveness_task::LivenessEngine;
 use crate::machine;
 use crate::plan::Questions;
 use crate::property::{DeadlockKind, Faults};
