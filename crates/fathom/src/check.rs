@@ -9,11 +9,11 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Query, TransitionSystem};
 use fathom_search::constrained::Constrained;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
-use fathom_search::path::{Path, Room};
-use fathom_search::replay::{self, Claim, Refusal};
-use fathom_search::unfold::{unfold_fault, unfold_path};
-use fathom_search::watch::{Condition, Finding};
+use fathom_search::proof::replay::{self, Claim, Refusal};
+use fathom_search::task::watch::{Condition, Finding};
+use fathom_search::task::{Ending, Observer, Outcome, Settings, Tuning};
+use fathom_search::traces::path::{Path, Room};
+use fathom_search::traces::unfold::{unfold_fault, unfold_path};
 
 use crate::assemble::Model;
 use crate::coverage::Coverage;

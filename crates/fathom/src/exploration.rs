@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
-use fathom_search::layer_loop::{Ending, Outcome};
+use fathom_search::task::{Ending, Outcome};
 
 use crate::coverage::Coverage;
 use crate::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures};

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use fathom_model::system::TransitionSystem;
-use fathom_search::layer_loop::{Ending, Settings, Tuning};
+use fathom_search::task::{Ending, Settings, Tuning};
 
 use crate::assemble::Model;
 use crate::coverage::Coverage;

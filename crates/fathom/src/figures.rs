@@ -7,7 +7,7 @@ use fathom_disk::budget::{Budget, OwnerUse};
 use fathom_disk::storage::counters::Direction;
 use fathom_disk::storage::{Access, IoCounts};
 use fathom_search::engines::tier;
-use fathom_search::layer_loop::{LayerSizes, Outcome};
+use fathom_search::task::{LayerSizes, Outcome};
 use serde::Serialize;
 
 /// What files took, in bytes.

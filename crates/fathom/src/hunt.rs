@@ -11,12 +11,12 @@ use fathom_disk::hash::hash_pair;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
-use fathom_search::depth_first::{self, Found};
+use fathom_search::bodies::depth_first::{self, Found};
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Observer, Progress};
-use fathom_search::path::{PathBuilder, Room};
-use fathom_search::watch::Condition;
+use fathom_search::task::watch::Condition;
+use fathom_search::task::{Ending, Observer, Progress};
+use fathom_search::traces::path::{PathBuilder, Room};
 
 use crate::assemble::Model;
 use crate::check::{Answer, Checked, CheckedSystem, Judge, Stop, Verdict, is_vacuous, told, verdict_on};

@@ -16,10 +16,10 @@ use fathom_model::record::Records;
 use fathom_model::steps::Labels;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
-use fathom_search::lasso::{self, Lasso, LassoRefusal};
-use fathom_search::layer_loop::{Ending, Observer};
-use fathom_search::path::Room;
-use fathom_search::unfold::unfold_lasso;
+use fathom_search::task::{Ending, Observer};
+use fathom_search::traces::lasso::{self, Lasso, LassoRefusal};
+use fathom_search::traces::path::Room;
+use fathom_search::traces::unfold::unfold_lasso;
 
 use crate::assemble::{Model, ModelSettings};
 use crate::check::{Answer, Checked, Judge, Stop, Verdict, no_run, told};

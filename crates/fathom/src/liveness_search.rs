@@ -9,7 +9,7 @@ use fathom_ltl::automaton::Automaton;
 use fathom_ltl::product::Product;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Observer, Progress};
+use fathom_search::task::{Ending, Observer, Progress};
 
 use crate::assemble::Model;
 use crate::counted;

@@ -5,11 +5,11 @@ use std::path::Path as FilePath;
 use fathom_disk::budget::Budget;
 use fathom_ltl::automaton::Automaton;
 use fathom_model::record::Checksum;
-use fathom_search::closed_set::Recurs;
-use fathom_search::depth_first::Found;
-use fathom_search::lasso::Lasso;
-use fathom_search::layer_loop::{Ending, Observer};
-use fathom_search::path::Room;
+use fathom_search::bodies::depth_first::Found;
+use fathom_search::files::closed_set::Recurs;
+use fathom_search::task::{Ending, Observer};
+use fathom_search::traces::lasso::Lasso;
+use fathom_search::traces::path::Room;
 
 use crate::figures::{DiskFigures, IoFigures, Layers, PassFigures};
 use crate::home::Home;

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use fathom_search::layer_loop::Observer;
+use fathom_search::task::Observer;
 
 use crate::limit::Limit;
 
@@ -63,7 +63,7 @@ impl<F: Fn() -> bool + Sync> Observer for Patient<F> {
 /// ```
 /// use std::time::Duration;
 /// use fathom::monitor::{Clock, Monitor};
-/// use fathom_search::layer_loop::Observer;
+/// use fathom_search::task::Observer;
 ///
 /// let clock = Clock::new(Some(Duration::ZERO));
 /// assert!(clock.stop() && clock.stopped_by().is_some());

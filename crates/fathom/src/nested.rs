@@ -3,10 +3,10 @@
 use std::path::Path as FilePath;
 
 use fathom_model::system::TransitionSystem;
-use fathom_search::disk_set::DiskSet;
 use fathom_search::engines::bitstate::Bitstate;
 use fathom_search::engines::ndfs::{self, ExactSet};
-use fathom_search::layer_loop::Ending;
+use fathom_search::stores::disk_set::DiskSet;
+use fathom_search::task::Ending;
 
 use crate::error::RunError;
 use crate::figures::Layers;

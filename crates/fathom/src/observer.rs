@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use fathom_model::record::Records;
-use fathom_search::layer_loop::{Observer, Progress};
+use fathom_search::task::{Observer, Progress};
 
 use crate::export::RecordFile;
 use crate::interrupt::Interrupt;

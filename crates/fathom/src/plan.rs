@@ -7,7 +7,7 @@ use fathom_lang::nearest::nearest;
 use fathom_model::expression::{Expression, ExpressionKind, UnaryOperator};
 use fathom_model::program::{LABELS_MAX, Label, LabelKind};
 use fathom_model::span::Span;
-use fathom_search::watch::Condition;
+use fathom_search::task::watch::Condition;
 
 use crate::assemble::{Language, Model, ModelError};
 use crate::liveness_property::{LivenessError, LivenessProperty, LivenessQuestions};

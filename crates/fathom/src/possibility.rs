@@ -11,12 +11,13 @@ use fathom_disk::budget::Budget;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::TransitionSystem;
+use fathom_search::bodies::stages;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{self, Ending, Observer, Tuning};
-use fathom_search::path::{Path, Room};
-use fathom_search::possible;
-use fathom_search::trace::path_to;
+use fathom_search::liveness::possible;
+use fathom_search::task::{self, Ending, Observer, Tuning};
+use fathom_search::traces::path::{Path, Room};
+use fathom_search::traces::trace::path_to;
 
 use crate::assemble::Model;
 use crate::check::{Answer, Checked, Judge, Stop, Verdict, told};
@@ -48,7 +49,7 @@ pub fn check(
     let began = Instant::now();
     let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
-    let settings = layer_loop::Settings {
+    let settings = task::Settings {
         threads: resources.threads,
         conditions: Vec::new(),
         stop_at_first: false,
@@ -57,7 +58,7 @@ pub fn check(
         tuning: Tuning::default(),
     };
     let mut table = RamTable::new(system.shape(), &budget, resources.threads)?;
-    let generated = layer_loop::run(&system, &mut table, &budget, &settings, monitor)?;
+    let generated = stages::run(&system, &mut table, &budget, &settings, monitor)?;
     table.forget_table()?;
     let mut limit = limit_of(generated.ending, monitor);
     let mut counts = Counts::of(&generated);

@@ -12,18 +12,18 @@ use std::path::Path as FilePath;
 
 use fathom_disk::manifest::RunDirectory;
 use fathom_model::system::TransitionSystem;
-use fathom_search::closed_set::{KeptLayers, Reached};
-use fathom_search::depth_first::Found;
+use fathom_search::bodies::depth_first::Found;
 use fathom_search::engines::auto::{self, Disk, InRam};
 use fathom_search::engines::semi_owcty::{Outcome as Passed, Search};
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::engines::{ddfs, semi_owcty};
 use fathom_search::error::SearchError;
-use fathom_search::lasso::Lasso;
-use fathom_search::layer_loop::{self, Ending, Observer, Outcome, Tuning};
-use fathom_search::ranks;
-use fathom_search::successor_graph::GraphUse;
-use fathom_search::watch::{Condition, Finding};
+use fathom_search::files::closed_set::{KeptLayers, Reached};
+use fathom_search::files::successor_graph::GraphUse;
+use fathom_search::proof::ranks;
+use fathom_search::task::watch::{Condition, Finding};
+use fathom_search::task::{self, Ending, Observer, Outcome, Tuning};
+use fathom_search::traces::lasso::Lasso;
 
 use crate::error::RunError;
 use crate::figures::{Layers, PassFigures};
@@ -34,8 +34,8 @@ use crate::liveness_task::{LivenessEngine, Searched, Task};
 use crate::scratch::{PARENT, Scratch};
 
 /// What a generation is asked: the conditions are part of what a certificate claims.
-pub(crate) fn settings(threads: usize, stop_at_fault: bool, max_depth: Option<u64>) -> layer_loop::Settings {
-    layer_loop::Settings {
+pub(crate) fn settings(threads: usize, stop_at_fault: bool, max_depth: Option<u64>) -> task::Settings {
+    task::Settings {
         threads,
         conditions: stop_at_fault.then_some(Condition::Fault).into_iter().collect(),
         stop_at_first: stop_at_fault,

@@ -1,7 +1,7 @@
 //! How does `auto` look for accepting runs while it generates all states?
 //!
 //! ```text
-//! signs   in the steps that are made (`fathom_search::early`): terminal states, accepting states that are carried back to themselves
+//! signs   in the steps that are made (`fathom_search::liveness::early`): terminal states, accepting states that are carried back to themselves
 //! hunt    a thread of its own, depth-first with a few bits per state, for a twentieth of the time
 //! ```
 //! What either finds ends the generation; it is a run like any other, replayed before it is told. If nothing is found their memory is given back, and the engine for all states decides.
@@ -14,10 +14,10 @@ use fathom_disk::budget::Budget;
 use fathom_ltl::product::Product;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
-use fathom_search::early::{Early, Sign};
 use fathom_search::error::SearchError;
-use fathom_search::lasso::Lasso;
-use fathom_search::layer_loop::{Ending, Observer, Progress};
+use fathom_search::liveness::early::{Early, Sign};
+use fathom_search::task::{Ending, Observer, Progress};
+use fathom_search::traces::lasso::Lasso;
 
 use crate::counted;
 use crate::error::RunError;
@@ -203,7 +203,7 @@ fn rest(elapsed: Duration, rested: Duration) -> Option<Duration> {
 mod tests {
     use std::path::Path;
 
-    use fathom_search::path::Room;
+    use fathom_search::traces::path::Room;
 
     use super::*;
     use crate::assemble::{Model, ModelOptions};
@@ -243,7 +243,7 @@ mod tests {
         hunt(&product, &task, 2 << 20, &over, &hunted);
         let found: Option<Searched> = hunted.into_inner();
         if let Some(lasso) = found.as_ref().and_then(|found| found.lasso.as_ref()) {
-            fathom_search::lasso::replay(&product, lasso, None, &clock, &mut |_, _| {}).unwrap();
+            fathom_search::traces::lasso::replay(&product, lasso, None, &clock, &mut |_, _| {}).unwrap();
         }
         found
     }

@@ -8,7 +8,7 @@ use fathom_model::program::Role;
 use fathom_model::record::Records;
 use fathom_model::shape::Component;
 use fathom_model::system::TransitionSystem;
-use fathom_search::layer_loop::{Ending, Observer, Progress, Settings, Tuning};
+use fathom_search::task::{Ending, Observer, Progress, Settings, Tuning};
 
 use crate::assemble::Model;
 use crate::error::RunError;

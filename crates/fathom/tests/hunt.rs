@@ -10,10 +10,10 @@ use fathom::monitor::Clock;
 use fathom::plan::{Plan, Questions};
 use fathom::resources::Resources;
 use fathom_disk::budget::Budget;
-use fathom_search::depth_first;
+use fathom_search::bodies::depth_first;
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
-use fathom_search::layer_loop::Unobserved;
-use fathom_search::path::Room;
+use fathom_search::task::Unobserved;
+use fathom_search::traces::path::Room;
 
 fn model(name: &str) -> Model {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(format!("{name}.dve"));

@@ -15,10 +15,11 @@ use fathom_model::system::TransitionSystem;
 
 use super::ram::{self, RamTable};
 use super::tier::{DiskUse, Finished, Journal, Opened, Options, Tier};
+use crate::bodies::stages::{self, ClosedLayer, LayerPolicy, Moment};
 use crate::error::SearchError;
-use crate::layer_loop::{self, ClosedLayer, Ending, LayerPolicy, Moment, Observer, Outcome, Settings};
-use crate::path::{Path, Room};
-use crate::trace;
+use crate::task::{Ending, Observer, Outcome, Settings};
+use crate::traces::path::{Path, Room};
+use crate::traces::trace;
 
 /// What was kept of a search, for paths.
 #[derive(Debug)]
@@ -151,8 +152,8 @@ impl Task<'_> {
         }
         let mut in_ram = InRam { table, journal };
         let outcome = match boundary {
-            Some(boundary) => layer_loop::go_on(system, &mut in_ram, budget, settings, observer, &boundary)?,
-            None => layer_loop::run(system, &mut in_ram, budget, settings, observer)?,
+            Some(boundary) => stages::go_on(system, &mut in_ram, budget, settings, observer, &boundary)?,
+            None => stages::run(system, &mut in_ram, budget, settings, observer)?,
         };
         Ok((in_ram, outcome))
     }
@@ -162,8 +163,8 @@ impl Task<'_> {
         let Task { system, budget, settings, observer, .. } = *self;
         let (mut tier, boundary) = self.tier()?;
         let outcome = match boundary {
-            Some(boundary) => layer_loop::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
-            None => layer_loop::run(system, &mut tier, budget, settings, observer)?,
+            Some(boundary) => stages::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
+            None => stages::run(system, &mut tier, budget, settings, observer)?,
         };
         if self.disk.lasts && outcome.ending == Ending::Complete {
             tier.put_to_rest(&outcome.boundary)?;

@@ -17,8 +17,8 @@ use fathom_disk::intrinsics::prefetch;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
+use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
 use crate::error::SearchError;
-use crate::layer_loop::{ClosedLayer, LayerPolicy, OldestDuplicate};
 
 /// The policy.
 #[derive(Debug)]

@@ -20,8 +20,8 @@ use fathom_model::shape::Shape;
 use super::tier::layer_store::{BlockEncoder, LayerCursor, LayerStore};
 use super::tier::place::Place;
 use super::tier::{Breadth, DiskUse, Repeats, Shares, TINY_BYTES};
+use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
 use crate::error::SearchError;
-use crate::layer_loop::{ClosedLayer, LayerPolicy, OldestDuplicate};
 
 /// The policy.
 #[derive(Debug)]

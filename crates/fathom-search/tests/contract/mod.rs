@@ -6,10 +6,11 @@ use fathom_disk::budget::Budget;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
-use fathom_search::layer_loop::{Ending, LayerPolicy, Outcome, Settings, Tuning, Unobserved, run};
-use fathom_search::path::{Path, Room};
-use fathom_search::trace::path_to;
-use fathom_search::watch::{Condition, Finding};
+use fathom_search::bodies::stages::{LayerPolicy, run};
+use fathom_search::task::watch::{Condition, Finding};
+use fathom_search::task::{Ending, Outcome, Settings, Tuning, Unobserved};
+use fathom_search::traces::path::{Path, Room};
+use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Explored, StateNumber};
 
 /// Buffers so small that everything overflows, and buffers as they are in use.

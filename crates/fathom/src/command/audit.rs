@@ -6,8 +6,8 @@ use anyhow::Context;
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_model::system::TransitionSystem;
-use fathom_search::audit::{Audit, AuditError, Audited};
-use fathom_search::layer_loop::{Settings, Tuning};
+use fathom_search::proof::audit::{Audit, AuditError, Audited};
+use fathom_search::task::{Settings, Tuning};
 
 use super::{Output, plan, print_summary, read_model, say, watcher};
 use crate::assemble::{Model, ModelSettings};

@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
 use anyhow::Context;
-use fathom_search::path::Room;
+use fathom_search::traces::path::Room;
 
 use super::check::{Outputs, report};
 use super::{Output, granted, plan, print, read_model, watcher};

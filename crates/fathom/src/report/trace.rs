@@ -219,7 +219,7 @@ fn fault_title(answer: &Answer) -> String {
 mod tests {
     use fathom_disk::budget::Budget;
     use fathom_lang::source::SourceText;
-    use fathom_search::path::Room;
+    use fathom_search::traces::path::Room;
 
     use super::*;
     use crate::assemble::{Language, ModelOptions};

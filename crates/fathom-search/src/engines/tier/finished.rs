@@ -19,9 +19,9 @@ use super::Tier;
 use super::commit::Cursor;
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
-use crate::closed_set::{Reached, sort_layers, width_of};
 use crate::error::SearchError;
-use crate::layer_loop::Observer;
+use crate::files::closed_set::{Reached, sort_layers, width_of};
+use crate::task::Observer;
 
 /// The states and layers of a search that has come to its end.
 #[derive(Debug)]

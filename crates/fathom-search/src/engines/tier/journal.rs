@@ -19,9 +19,9 @@ use super::commit::{Clock, Cursor, live_bytes_of, set_ballast};
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use super::{DiskUse, Options};
+use crate::bodies::stages::{LayerPolicy, Moment, close_alone};
 use crate::error::SearchError;
-use crate::layer_loop::{LayerPolicy, Moment, close_alone};
-use crate::layers::Layers;
+use crate::stores::layers::Layers;
 
 /// The layers of a search, on disk, and nothing else of it.
 #[derive(Debug)]

@@ -43,8 +43,8 @@ use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
+use crate::bodies::stages::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 use crate::error::SearchError;
-use crate::layer_loop::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 
 pub use candidates::Candidates;
 pub use commit::boundary_of;
