@@ -20,11 +20,12 @@ use fathom_search::proof::audit::{Audit, AuditError, Audited};
 use fathom_search::proof::rank_audit::{Place, PlaceOf, RankAudit, RankAudited};
 use fathom_search::task::Observer;
 
-use crate::assemble::{Model, System};
+use crate::assemble::Model;
 use crate::execution::Execution;
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::LivenessProperty;
 use crate::semi_external;
+use crate::system::System;
 
 /// What was checked.
 #[derive(Clone, Debug)]

@@ -23,11 +23,11 @@ use fathom_search::task::{self, Observer, Outcome};
 use fathom_search::traces::path::{Path as RunPath, Room};
 use fathom_search::traces::trace;
 
+use crate::disk_settings::DiskSettings;
 use crate::figures::{CostFigures, DiskFigures, IoFigures};
 use crate::home::Home;
-use crate::run::Limit;
+use crate::limit::Limit;
 use crate::scratch::{PARENT, Scratch};
-use crate::settings::DiskSettings;
 
 /// An engine that searches breadth-first, exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use fathom_search::task::watch::Condition;
 use fathom_search::traces::path::{PathBuilder, Room};
 
 use crate::assemble::Model;
-use crate::property::{Plan, PropertyKind};
+use crate::plan::Plan;
+use crate::property::PropertyKind;
 use crate::trace::{self, SavedTrace, Trace, TraceStep};
 
 /// A run that is made step by step.
