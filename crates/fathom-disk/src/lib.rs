@@ -17,5 +17,6 @@ pub mod run;
 pub mod sabotage;
 pub mod set;
 pub mod storage;
+pub mod stream;
 pub mod table;
 pub mod window;

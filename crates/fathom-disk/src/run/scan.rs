@@ -11,7 +11,7 @@ use crate::codec::groups::Groups;
 use crate::codec::{Codec, Decoder, Malformed};
 use crate::error::DiskError;
 use crate::key;
-use crate::set::KeyStream;
+use crate::stream::KeyStream;
 
 /// Keys that are decoded at a time, where blocks have more.
 pub(super) const SPAN_KEYS: usize = 1024;

@@ -16,7 +16,7 @@
 use super::Number;
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
-use crate::set::KeyStream;
+use crate::stream::KeyStream;
 
 /// Where a merge of many streams stands.
 #[derive(Debug)]

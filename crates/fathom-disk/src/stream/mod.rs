@@ -1,0 +1,97 @@
+//! What are ascending keys, a chunk at a time, and what can be made of several such streams?
+//!
+//! Everything that reads or makes sorted keys speaks [`KeyStream`]: a run that is scanned, pieces, a set in memory. [`merge`] makes one stream of many, [`difference`] takes away what is known.
+
+pub mod difference;
+pub mod merge;
+
+use crate::budget::{Budget, ChargedVec};
+use crate::error::DiskError;
+
+pub use difference::Difference;
+pub use merge::Merge;
+
+/// Strictly ascending keys, a chunk at a time.
+pub trait KeyStream {
+    /// Words per key.
+    fn words(&self) -> usize;
+    /// Goes on to the next chunk; false at the end, and from then on.
+    fn advance(&mut self) -> Result<bool, DiskError>;
+    /// The current chunk: not empty after `advance` said true, empty before the first and after the last.
+    fn keys(&self) -> &[u64];
+}
+
+/// Keys in memory as a stream of one chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceStream<'a> {
+    words: usize,
+    keys: &'a [u64],
+    state: usize,
+}
+
+impl<'a> SliceStream<'a> {
+    /// A stream of `keys`, which must ascend strictly.
+    pub fn new(words: usize, keys: &'a [u64]) -> Self {
+        Self { words, keys, state: 0 }
+    }
+}
+
+impl KeyStream for SliceStream<'_> {
+    fn words(&self) -> usize {
+        self.words
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        self.state += 1;
+        Ok(self.state == 1 && !self.keys.is_empty())
+    }
+
+    fn keys(&self) -> &[u64] {
+        if self.state == 1 { self.keys } else { &[] }
+    }
+}
+
+impl<S: KeyStream + ?Sized> KeyStream for Box<S> {
+    fn words(&self) -> usize {
+        (**self).words()
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        (**self).advance()
+    }
+
+    fn keys(&self) -> &[u64] {
+        (**self).keys()
+    }
+}
+
+impl<S: KeyStream + ?Sized> KeyStream for &mut S {
+    fn words(&self) -> usize {
+        (**self).words()
+    }
+
+    fn advance(&mut self) -> Result<bool, DiskError> {
+        (**self).advance()
+    }
+
+    fn keys(&self) -> &[u64] {
+        (**self).keys()
+    }
+}
+
+/// Collects a whole stream in memory, charged to `owner`.
+pub fn collect(
+    stream: &mut impl KeyStream,
+    budget: &Budget,
+    owner: &'static str,
+) -> Result<ChargedVec<u64>, DiskError> {
+    let mut keys = ChargedVec::with_capacity(budget, owner, 0)?;
+    while stream.advance()? {
+        let chunk = stream.keys();
+        if keys.len() + chunk.len() > keys.capacity() {
+            keys.reserve(chunk.len().max(keys.len()))?;
+        }
+        keys.extend(chunk)?;
+    }
+    Ok(keys)
+}
