@@ -19,4 +19,5 @@ pub mod set;
 pub mod storage;
 pub mod stream;
 pub mod table;
+pub mod value;
 pub mod window;

@@ -4,6 +4,7 @@
 //! disjoint runs, [`shared_trie`] one that is made of equal parts in memory. Streams are merged and subtracted in [`crate::stream`].
 
 pub mod coded;
+mod paired;
 pub mod shared_trie;
 pub mod sort;
 pub mod sorter;
@@ -18,13 +19,13 @@ pub use sort::{sort_unique, spill};
 pub use sorter::{Sorted, Sorter};
 pub use tiers::Tiers;
 
-pub use crate::stream::{Difference, KeyStream, Merge, SliceStream, collect};
+pub use crate::stream::{Difference, KeyStream, Matched, Merge, SliceStream, collect};
 
-/// Writes a whole stream into a run; returns how many keys.
+/// Writes a whole stream into a run, with its values if the run has values; returns how many keys.
 pub fn write_all(stream: &mut impl KeyStream, writer: &mut RunWriter) -> Result<u64, DiskError> {
     let before = writer.count();
     while stream.advance()? {
-        writer.push(stream.keys())?;
+        writer.push_with(stream.keys(), stream.values())?;
     }
     Ok(writer.count() - before)
 }

@@ -1,14 +1,18 @@
 //! What are ascending keys, a chunk at a time, and what can be made of several such streams?
 //!
-//! Everything that reads or makes sorted keys speaks [`KeyStream`]: a run that is scanned, pieces, a set in memory. [`merge`] makes one stream of many, [`difference`] takes away what is known.
+//! Everything that reads or makes sorted keys speaks [`KeyStream`]: a run that is scanned, pieces, a set in memory. [`merge`] makes one stream of many, [`difference`] takes away what is known,
+//! [`matched`] looks up values. A stream may have a [value](crate::value) beside each key.
 
+mod beside;
 pub mod difference;
+pub mod matched;
 pub mod merge;
 
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 
 pub use difference::Difference;
+pub use matched::Matched;
 pub use merge::Merge;
 
 /// Strictly ascending keys, a chunk at a time.
@@ -19,6 +23,10 @@ pub trait KeyStream {
     fn advance(&mut self) -> Result<bool, DiskError>;
     /// The current chunk: not empty after `advance` said true, empty before the first and after the last.
     fn keys(&self) -> &[u64];
+    /// The values of the keys of the current chunk, one each, where the stream has values; else none.
+    fn values(&self) -> &[u64] {
+        &[]
+    }
 }
 
 /// Keys in memory as a stream of one chunk.
@@ -26,13 +34,20 @@ pub trait KeyStream {
 pub struct SliceStream<'a> {
     words: usize,
     keys: &'a [u64],
+    values: &'a [u64],
     state: usize,
 }
 
 impl<'a> SliceStream<'a> {
     /// A stream of `keys`, which must ascend strictly.
     pub fn new(words: usize, keys: &'a [u64]) -> Self {
-        Self { words, keys, state: 0 }
+        Self { words, keys, values: &[], state: 0 }
+    }
+
+    /// The same with a value for each key.
+    pub fn with_values(words: usize, keys: &'a [u64], values: &'a [u64]) -> Self {
+        assert_eq!(keys.len(), values.len() * words, "one value per key");
+        Self { words, keys, values, state: 0 }
     }
 }
 
@@ -49,6 +64,10 @@ impl KeyStream for SliceStream<'_> {
     fn keys(&self) -> &[u64] {
         if self.state == 1 { self.keys } else { &[] }
     }
+
+    fn values(&self) -> &[u64] {
+        if self.state == 1 { self.values } else { &[] }
+    }
 }
 
 impl<S: KeyStream + ?Sized> KeyStream for Box<S> {
@@ -63,6 +82,10 @@ impl<S: KeyStream + ?Sized> KeyStream for Box<S> {
     fn keys(&self) -> &[u64] {
         (**self).keys()
     }
+
+    fn values(&self) -> &[u64] {
+        (**self).values()
+    }
 }
 
 impl<S: KeyStream + ?Sized> KeyStream for &mut S {
@@ -76,6 +99,10 @@ impl<S: KeyStream + ?Sized> KeyStream for &mut S {
 
     fn keys(&self) -> &[u64] {
         (**self).keys()
+    }
+
+    fn values(&self) -> &[u64] {
+        (**self).values()
     }
 }
 
