@@ -6,7 +6,7 @@ use contract::{compare_counts, conditions, widest};
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_model::steps::{Columns, Steps};
-use fathom_search::bodies::stages::{LayerPolicy, run};
+use fathom_search::bodies::stages::{StagePolicy, run};
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
@@ -73,7 +73,7 @@ fn search(
     }
 }
 
-fn to_the_end<P: LayerPolicy>(
+fn to_the_end<P: StagePolicy>(
     graph: &Graph,
     judge: &Explored,
     mut policy: P,
