@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use fathom::assemble::{Model, ModelOptions};
-use fathom::check::{Stop, Verdict};
-use fathom::hunt::{check_bitstate, random_walks};
-use fathom::limit::Limit;
-use fathom::monitor::Clock;
-use fathom::plan::{Plan, Questions};
-use fathom::resources::Resources;
+use fathom_check::answers::check::{Stop, Verdict};
+use fathom_check::answers::hunt::{check_bitstate, random_walks};
+use fathom_check::limit::Limit;
+use fathom_check::model::assemble::{Model, ModelOptions};
+use fathom_check::monitor::Clock;
+use fathom_check::questions::plan::{Plan, Questions};
+use fathom_check::resources::Resources;
 use fathom_disk::budget::Budget;
 use fathom_search::bodies::depth_first;
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};

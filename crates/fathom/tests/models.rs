@@ -8,14 +8,14 @@ mod expectations;
 use std::path::Path;
 
 use expectations::{Expectations, Expected};
-use fathom::assemble::{Model, ModelOptions};
-use fathom::check::{Answer, Checked, Stop, Verdict, check};
-use fathom::layer_engine::LayerEngine;
-use fathom::monitor::Clock;
-use fathom::plan::{Plan, Questions};
-use fathom::possibility;
-use fathom::property::{DeadlockKind, PropertyKind};
-use fathom::resources::Resources;
+use fathom_check::answers::check::{Answer, Checked, Stop, Verdict, check};
+use fathom_check::answers::possibility;
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::model::assemble::{Model, ModelOptions};
+use fathom_check::monitor::Clock;
+use fathom_check::questions::plan::{Plan, Questions};
+use fathom_check::questions::property::{DeadlockKind, PropertyKind};
+use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
 use oracle::bfs::{Explored, Limits, explore};
 

@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom::assemble::{Language, Model, ModelOptions};
-use fathom::check::{Checked, Stop, Verdict, check};
-use fathom::layer_engine::LayerEngine;
-use fathom::monitor::Clock;
-use fathom::plan::{Plan, Questions};
-use fathom::possibility;
-use fathom::property::{DeadlockKind, Faults};
-use fathom::resources::Resources;
+use fathom_check::answers::check::{Checked, Stop, Verdict, check};
+use fathom_check::answers::possibility;
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::model::assemble::{Language, Model, ModelOptions};
+use fathom_check::monitor::Clock;
+use fathom_check::questions::plan::{Plan, Questions};
+use fathom_check::questions::property::{DeadlockKind, Faults};
+use fathom_check::resources::Resources;
 use fathom_lang::source::SourceText;
 
 fn corpus(folder: &str) -> Option<PathBuf> {

@@ -3,7 +3,7 @@
 
 mod orbits;
 
-use fathom::assemble::{Language, Model, ModelOptions};
+use fathom_check::model::assemble::{Language, Model, ModelOptions};
 use fathom_lang::source::SourceText;
 use oracle::bfs::{Limits, explore};
 use oracle::random::Random;

@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom::assemble::{Model, ModelOptions};
-use fathom::check::{Stop, check};
-use fathom::layer_engine::LayerEngine;
-use fathom::monitor::Clock;
-use fathom::plan::{Plan, Questions};
-use fathom::property::Faults;
-use fathom::resources::Resources;
+use fathom_check::answers::check::{Stop, check};
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::model::assemble::{Model, ModelOptions};
+use fathom_check::monitor::Clock;
+use fathom_check::questions::plan::{Plan, Questions};
+use fathom_check::questions::property::Faults;
+use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
 use oracle::bfs::{Limits, explore};
 

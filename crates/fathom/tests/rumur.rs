@@ -6,13 +6,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use fathom::assemble::{Language, Model, ModelOptions};
-use fathom::check::{Stop, Verdict, check};
-use fathom::layer_engine::LayerEngine;
-use fathom::monitor::Clock;
-use fathom::plan::{Plan, Questions};
-use fathom::possibility;
-use fathom::resources::Resources;
+use fathom_check::answers::check::{Stop, Verdict, check};
+use fathom_check::answers::possibility;
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::model::assemble::{Language, Model, ModelOptions};
+use fathom_check::monitor::Clock;
+use fathom_check::questions::plan::{Plan, Questions};
+use fathom_check::resources::Resources;
 use fathom_lang::source::SourceText;
 use oracle::murphi_source::random_murphi;
 

@@ -4,17 +4,17 @@ mod orbits;
 
 use std::path::Path;
 
-use fathom::assemble::{Language, Model, ModelOptions};
-use fathom::check::{Stop, Verdict, check};
-use fathom::hunt::check_bitstate;
-use fathom::layer_engine::LayerEngine;
-use fathom::liveness::{self, LivenessEngine, LivenessSettings};
-use fathom::liveness_property::{Fairness, LivenessQuestions};
-use fathom::monitor::Clock;
-use fathom::plan::{Plan, Questions};
-use fathom::possibility;
-use fathom::property::{DeadlockKind, Faults};
-use fathom::resources::Resources;
+use fathom_check::answers::check::{Stop, Verdict, check};
+use fathom_check::answers::hunt::check_bitstate;
+use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom_check::answers::possibility;
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::model::assemble::{Language, Model, ModelOptions};
+use fathom_check::monitor::Clock;
+use fathom_check::questions::liveness_property::{Fairness, LivenessQuestions};
+use fathom_check::questions::plan::{Plan, Questions};
+use fathom_check::questions::property::{DeadlockKind, Faults};
+use fathom_check::resources::Resources;
 use fathom_lang::source::SourceText;
 use fathom_model::symmetry::{Orbits, Scratch};
 use fathom_model::system::TransitionSystem;

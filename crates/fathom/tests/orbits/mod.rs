@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom::assemble::Model;
+use fathom_check::model::assemble::Model;
 use fathom_model::symmetry::Symmetric;
 use fathom_model::system::{Query, TransitionSystem};
 use oracle::bfs::{Limits, explore};
