@@ -10,6 +10,7 @@ pub mod choice;
 pub mod columns;
 mod frequent;
 pub mod gap;
+mod gaps;
 pub mod groups;
 pub mod token;
 pub(crate) mod values;

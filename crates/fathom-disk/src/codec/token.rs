@@ -6,7 +6,7 @@
 
 use super::Malformed;
 use super::frequent::{FrequentGaps, LONG};
-use super::gap::{GapRoom, append_name, literal_bytes, significant_bytes, split_name};
+use super::gaps::{GapRoom, append_name, literal_bytes, significant_bytes, split_name};
 use super::groups::{self, LITERALS_BYTES};
 use crate::key::{self, KeyWidth};
 
