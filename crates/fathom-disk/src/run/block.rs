@@ -5,8 +5,8 @@
 //!
 //! Memory: the block as it is coded, a group of keys, the first key of each group.
 
+use super::bounds::below;
 use super::fence::Place;
-use super::probe::below;
 use super::{Run, frame};
 use crate::budget::{Budget, ChargedVec};
 use crate::codec::group_size::groups_max;

@@ -5,6 +5,7 @@
 //! the key's block.
 
 mod block;
+mod bounds;
 mod fence;
 mod forward;
 mod frame;
