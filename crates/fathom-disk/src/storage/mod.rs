@@ -34,8 +34,6 @@ pub use mark::{Id, Mark};
 pub use memory::MemoryStorage;
 pub use spread::SpreadStorage;
 
-use crate::budget::Budget;
-use crate::error::DiskError;
 use counters::{Counters, Direction};
 
 /// A file open in a [`Storage`].
@@ -352,12 +350,10 @@ impl File {
         Ok(())
     }
 
-    /// Keeps the content in memory, charged to `owner`: from now on reads do not reach the device. Only for a file that no longer changes.
-    pub fn keep_in_memory(&self, budget: &Budget, owner: &'static str) -> Result<(), DiskError> {
-        let size = usize::try_from(self.size()?).unwrap_or(usize::MAX);
-        let mut buffer = AlignedBuffer::new(budget, owner, size)?;
-        self.read_exact(0, &mut buffer)?;
-        self.keep(buffer);
+    /// Keeps the content in memory that is as large as it: from now on reads do not reach the device. Only for a file that no longer changes.
+    pub fn keep_in_memory(&self, mut room: AlignedBuffer) -> Result<(), StorageError> {
+        self.read_exact(0, &mut room)?;
+        self.keep(room);
         Ok(())
     }
 
