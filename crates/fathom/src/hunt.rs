@@ -234,8 +234,11 @@ impl Hunt<'_> {
     /// Walks until there are no more walks, a lesser walk has found something, or it is time to stop.
     fn work(&self, watcher: &Watcher) {
         let mut seen = Labels::default();
-        if let Err(error) = self.walk_on(&mut seen, watcher) {
-            lock(&self.refusal).get_or_insert(error);
+        match self.walk_on(&mut seen, watcher) {
+            // In the middle of a step: the watcher notes why.
+            Err(SearchError::Stopped) => _ = watcher.must_stop(),
+            Err(error) => _ = lock(&self.refusal).get_or_insert(error),
+            Ok(()) => {}
         }
         lock(&self.seen).0 |= seen.0;
     }

@@ -95,6 +95,8 @@ impl Watcher {
     pub fn reason(&self) -> Limit {
         match self.reason.load(Ordering::Relaxed) {
             TIME => Limit::Time,
+            // A step was interrupted, and nobody has asked why.
+            0 if self.interrupt.is_late() => Limit::Time,
             _ => Limit::Interrupt,
         }
     }

@@ -8,6 +8,7 @@ use fathom_model::system::{Query, TransitionSystem, expand_some, initial_all};
 use fathom_search::error::SearchError;
 use fathom_search::path::{PathBuilder, Room};
 use fathom_search::watch::Condition;
+use std::convert::Infallible;
 
 use crate::assemble::Model;
 use crate::property::{Plan, PropertyKind};
@@ -53,13 +54,15 @@ pub enum SimulationError {
     Memory(#[from] BudgetError),
 }
 
+const READY: &str = "there is room, and nobody asks it to stop";
+
 impl<'m> Simulation<'m> {
     /// A run at the first initial state, which may take so much memory.
     pub fn new(model: &'m Model, plan: &'m Plan, budget: &Budget) -> Result<Simulation<'m>, SimulationError> {
         let system = model.interpreter(plan.labels.clone());
         let columns = Columns { labels: true, actions: true, ..Columns::NONE };
         let mut steps = Steps::new(system.shape(), columns, 256);
-        let Ok(()) = initial_all(&system, &mut steps, &mut |_| Ok::<_, std::convert::Infallible>(()));
+        initial_all(&system, &mut steps, &mut |_| Ok::<_, Infallible>(())).expect(READY);
         if steps.step_count() == 0 {
             let why = steps.faults().first().map_or("it has no start", |fault| fault.kind.text());
             return Err(SimulationError::NoState(why.to_owned()));
@@ -186,7 +189,7 @@ impl<'m> Simulation<'m> {
     fn expand(&mut self) {
         let words = self.system.shape().words();
         let sources = Records::new(&self.records[self.actions.len() * words..], words);
-        let grow = &mut |_| Ok::<_, std::convert::Infallible>(());
-        let Ok(_) = expand_some(&self.system, sources, &mut self.steps, grow);
+        let grow = &mut |_| Ok::<_, Infallible>(());
+        expand_some(&self.system, sources, &mut self.steps, grow).expect(READY);
     }
 }

@@ -84,7 +84,15 @@ pub(super) fn expand_share<P: LayerPolicy>(
             break;
         }
         observer.expanded(share.layer, desk.batch.view());
-        let steps_made = expand_batch(task, policy, share.layer, desk, worker)?;
+        let steps_made = match expand_batch(task, policy, share.layer, desk, worker) {
+            // In the middle of a step: the observer knows why, and is told that it was heard.
+            Err(SearchError::Stopped) => {
+                observer.stop();
+                share.stopped.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
+            made => made?,
+        };
         let batch = desk.batch.len() as u64;
         let expanded = share.expanded.fetch_add(batch, Ordering::Relaxed) + batch;
         let transitions = share.transitions.fetch_add(steps_made, Ordering::Relaxed) + steps_made;
