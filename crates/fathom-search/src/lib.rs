@@ -33,6 +33,7 @@
 //! | [`retrace`] | how does a run lead to a state when the layers before it were dropped? |
 //! | [`replay`] | is a path really a run, and does it show what it claims? |
 //! | [`unfold`] | which run stands behind one in which states that are alike are one? |
+//! | [`one_state`] | what are the steps of one state, in room that is charged? |
 //! | [`constrained`] | what is left of a system if only some states count? |
 //! | [`audit`] | is the closed set of a finished run really closed, and does it show what the run said? |
 //! | [`ranks`] | what proves that no run is accepting? |
@@ -56,6 +57,7 @@ pub mod fix_point;
 pub mod lasso;
 pub mod layer_loop;
 mod layers;
+pub mod one_state;
 mod pass_log;
 pub mod path;
 mod path_stack;
