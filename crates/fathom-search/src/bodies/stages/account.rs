@@ -201,6 +201,11 @@ impl<'a> Account<'a> {
     ) -> Result<Outcome, SearchError> {
         let (ending, refusal) = match ending {
             Err(SearchError::Budget(refusal)) => (Ending::Budget, Some(refusal)),
+            // While the starts were made: there is no boundary yet, and nothing to keep.
+            Err(SearchError::Stopped) if self.layers.is_empty() => {
+                self.task.observer.stop();
+                return Ok(self.outcome_at_boundary(false));
+            }
             other => (other?, None),
         };
         let boundary = self.boundary();

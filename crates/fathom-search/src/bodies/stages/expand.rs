@@ -41,7 +41,15 @@ pub(super) fn expand_share<P: StagePolicy>(
             break;
         }
         observer.expanded(share.stage, buffers.batch.view());
-        let steps_made = expand_batch(task, policy, share.stage, buffers, worker)?;
+        let steps_made = match expand_batch(task, policy, share.stage, buffers, worker) {
+            // In the middle of a step: the observer knows why, and is told that it was heard.
+            Err(SearchError::Stopped) => {
+                observer.stop();
+                share.stopped.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
+            made => made?,
+        };
         let batch = buffers.batch.len() as u64;
         let expanded = share.expanded.fetch_add(batch, Ordering::Relaxed) + batch;
         let transitions = share.transitions.fetch_add(steps_made, Ordering::Relaxed) + steps_made;
