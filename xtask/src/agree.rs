@@ -15,9 +15,10 @@ use fathom_model::expression::Overflow;
 use fathom_model::program::{Composition, Program};
 use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
+use fathom_search::bodies::stages::run as search;
 use fathom_search::engines::ram::RamTable;
-use fathom_search::layer_loop::{Ending, Observer, Outcome, Progress, Settings, Tuning, run as search};
-use fathom_search::watch::Condition;
+use fathom_search::task::watch::Condition;
+use fathom_search::task::{Ending, Observer, Outcome, Progress, Settings, Tuning};
 
 use crate::printed::Printed;
 

@@ -14,8 +14,9 @@ use fathom_model::expression::Overflow;
 use fathom_model::layout::{Declared, Possible};
 use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
+use fathom_search::bodies::stages::run as search;
 use fathom_search::engines::ram::RamTable;
-use fathom_search::layer_loop::{Ending, Outcome, Settings, Tuning, Unobserved, run as search};
+use fathom_search::task::{Ending, Outcome, Settings, Tuning, Unobserved};
 
 /// What to explore, or another part of the corpus.
 #[derive(clap::Args)]

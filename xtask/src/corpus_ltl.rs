@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use anyhow::Context;
 use fathom::assemble::{Model, ModelOptions};
+use fathom::explore::explore;
 use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
 use fathom::property::Faults;
-use fathom::run::explore;
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::tier::Plan;
 
@@ -88,8 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let property = LivenessProperty::of_model(&model)?.context("there is a property process")?;
         wrong += compare(&row[0], &model, &property, &row[2], &engines)?;
         let counts =
-            explore(&model, Some(&property), LayerEngine::Ram, &resources(), &Watcher::silent(None), None)?
-                .counts;
+            explore(&model, Some(&property), LayerEngine::Ram, &resources(), &Clock::new(None), None)?.counts;
         let figures = [counts.states, counts.transitions].map(|figure| figure.map(|it| it.to_string()));
         if figures != [3, 4].map(|column| Some(row[column].clone())) {
             println!("{}: {figures:?}, published {:?}", row[0], &row[3..5]);
@@ -119,8 +118,7 @@ fn compare(
             generation: LayerEngine::Auto(Plan::LookUp),
             stack: None,
         };
-        let checked =
-            liveness::check(model, property, &settings, &resources(), &Watcher::silent(None), None)?;
+        let checked = liveness::check(model, property, &settings, &resources(), &Clock::new(None), None)?;
         let verdict = checked.verdict().word();
         let counts = &checked.exploration.counts;
         let differs = if verdict == published { "" } else { "  NOT AS PUBLISHED" };

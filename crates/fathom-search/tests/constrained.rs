@@ -2,10 +2,11 @@
 
 use fathom_disk::budget::Budget;
 use fathom_model::checked::Checked;
+use fathom_search::bodies::stages::run;
 use fathom_search::constrained::Constrained;
 use fathom_search::engines::ram::RamTable;
-use fathom_search::layer_loop::{Settings, Tuning, Unobserved, run};
-use fathom_search::watch::Condition;
+use fathom_search::task::watch::Condition;
+use fathom_search::task::{Settings, Tuning, Unobserved};
 use oracle::bfs::{Limits, explore};
 use oracle::forms::random_graph;
 use oracle::graph::Graph;
@@ -42,7 +43,7 @@ fn a_constrained_system_is_the_restricted_graph() {
 fn search(
     system: &dyn fathom_model::system::TransitionSystem,
     condition: Condition,
-) -> fathom_search::layer_loop::Outcome {
+) -> fathom_search::task::Outcome {
     let settings = Settings {
         threads: 1,
         conditions: vec![condition],

@@ -2,9 +2,9 @@
 //! explicit graph.
 
 use fathom_model::steps::Labels;
-use fathom_search::layer_loop::Unobserved;
-use fathom_search::path::Path;
-use fathom_search::replay::{self, Claim, Refusal};
+use fathom_search::proof::replay::{self, Claim, Refusal};
+use fathom_search::task::Unobserved;
+use fathom_search::traces::path::Path;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
 use oracle::graph::Graph;

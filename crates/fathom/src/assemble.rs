@@ -3,10 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget};
-use fathom_disk::storage::direct::heap;
 use fathom_exec::interpreter::Interpreter;
-use fathom_exec::jit::Compiled;
 use fathom_lang::diagnostic::Diagnostics;
 use fathom_lang::dve::{self, DveOptions};
 use fathom_lang::murphi::{self, MurphiOptions};
@@ -14,17 +11,11 @@ use fathom_lang::nearest::nearest;
 use fathom_lang::source::SourceText;
 use fathom_model::expression::{Expression, Overflow};
 use fathom_model::program::{Label, Program, VariableId};
-use fathom_model::record::Records;
-use fathom_model::shape::Shape;
-use fathom_model::steps::{Labels, Steps};
 use fathom_model::symmetry::{Symmetric, Symmetry};
-use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::values::PossibleValues;
 
 use crate::execution::Execution;
-use crate::machine;
-use crate::run::RunError;
-use crate::settings::Resources;
+use crate::system::System;
 use crate::user_file::{self, ReadError};
 
 /// What a user may choose about a model from outside.
@@ -38,6 +29,15 @@ pub struct ModelOptions {
     pub symmetry: bool,
     /// How often a loop may go round before that is a fault; none leaves it to the language.
     pub max_loop: Option<u32>,
+}
+
+/// A model file and what is chosen about it.
+#[derive(Clone, Debug)]
+pub struct ModelSettings {
+    /// The file.
+    pub path: PathBuf,
+    /// Constants and overflow.
+    pub options: ModelOptions,
 }
 
 /// A language that models are written in.
@@ -280,85 +280,12 @@ impl Model {
     /// The system of the model that searches expand, with these labels in place of its own: compiled if that is wanted and this machine
     /// can, else the reference system. States that are alike are one if they are to be.
     pub fn system(&self, labels: Vec<Label>, execution: Execution<'_>) -> System {
-        let system = execution.system(self, labels);
+        let system = execution.system(&self.program, &self.values, &labels);
         match self.symmetry().filter(|_| self.symmetric) {
             Some(symmetry) => System::Symmetric(Box::new(Symmetric::new(system, symmetry))),
             None => system,
         }
     }
-}
-
-/// A model's system: in one of two forms that differ in speed alone, or with states that are alike as one.
-#[derive(Debug)]
-pub enum System {
-    /// Machine code.
-    Compiled(Compiled),
-    /// The reference.
-    Interpreted(Interpreter),
-    /// One of the others, with states that are alike as one.
-    Symmetric(Box<Symmetric<System>>),
-}
-
-impl System {
-    fn form(&self) -> &dyn TransitionSystem {
-        match self {
-            System::Compiled(system) => system,
-            System::Interpreted(system) => system,
-            System::Symmetric(system) => &**system,
-        }
-    }
-
-    /// With a label that says which states do not stutter though they seem to, if states that are alike are one; `end` is a label that is
-    /// true in valid ends.
-    pub(crate) fn excusing(self, end: Option<usize>) -> System {
-        match self {
-            System::Symmetric(system) => System::Symmetric(Box::new(system.excusing(end))),
-            plain => plain,
-        }
-    }
-
-    /// The label that [`System::excusing`] added.
-    pub(crate) fn excuse(&self) -> Option<usize> {
-        match self {
-            System::Symmetric(system) => system.excuse(),
-            System::Compiled(_) | System::Interpreted(_) => None,
-        }
-    }
-}
-
-impl TransitionSystem for System {
-    fn shape(&self) -> &Shape {
-        self.form().shape()
-    }
-
-    fn initial(&self, out: &mut Steps) {
-        self.form().initial(out);
-    }
-
-    fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize {
-        self.form().expand(sources, out)
-    }
-
-    fn label(&self, records: Records<'_>, out: &mut [Labels]) {
-        self.form().label(records, out);
-    }
-
-    fn describe(&self, what: Query<'_>) -> Description {
-        self.form().describe(what)
-    }
-}
-
-/// The data budget of a run that begins now: what was asked for, or what the memory of the process leaves.
-pub fn data_budget(resources: &Resources) -> Result<Budget, RunError> {
-    // What is free already is no part of the floor: what reading and compiling took, or a search before this one.
-    heap::give_free_pages_back();
-    let floor = machine::ram_floor().saturating_add(machine::thread_bytes(resources.threads));
-    let least = floor.saturating_add(BUDGET_BYTES_MIN as u64);
-    if resources.ram < least {
-        return Err(RunError::RamTooSmall { given: resources.ram, least });
-    }
-    let bytes = resources.data_budget.unwrap_or(resources.ram - floor);
-    Ok(Budget::new(usize::try_from(bytes).unwrap_or(usize::MAX)))
 }
 
 /// How many files beside a missing one are looked at.

@@ -3,9 +3,10 @@
 use fathom_model::expression::Overflow;
 
 use crate::assemble::{Language, Model, ModelOptions};
-use crate::property::{Faults, Questions};
+use crate::limit::Limit;
+use crate::plan::Questions;
+use crate::property::Faults;
 use crate::report::text::plural;
-use crate::run::Limit;
 
 /// The choices behind a verdict.
 #[derive(Clone, Copy, Debug)]

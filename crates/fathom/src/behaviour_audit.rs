@@ -16,15 +16,16 @@ use fathom_ltl::product::{AutomatonNames, Product};
 use fathom_ltl::strength::{Profile, Strength, profile};
 use fathom_ltl::{gpvw, hoa, print};
 use fathom_model::system::TransitionSystem;
-use fathom_search::audit::{Audit, AuditError, Audited};
-use fathom_search::layer_loop::Observer;
-use fathom_search::rank_audit::{Place, PlaceOf, RankAudit, RankAudited};
+use fathom_search::proof::audit::{Audit, AuditError, Audited};
+use fathom_search::proof::rank_audit::{Place, PlaceOf, RankAudit, RankAudited};
+use fathom_search::task::Observer;
 
-use crate::assemble::{Model, System};
+use crate::assemble::Model;
 use crate::execution::Execution;
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::LivenessProperty;
 use crate::semi_external;
+use crate::system::System;
 
 /// What was checked.
 #[derive(Clone, Debug)]

@@ -9,22 +9,25 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Query, TransitionSystem};
 use fathom_search::constrained::Constrained;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Observer, Outcome, Settings, Tuning};
-use fathom_search::path::{Path, Room};
-use fathom_search::replay::{self, Claim, Refusal};
-use fathom_search::unfold::{unfold_fault, unfold_path};
-use fathom_search::watch::{Condition, Finding};
+use fathom_search::proof::replay::{self, Claim, Refusal};
+use fathom_search::task::watch::{Condition, Finding};
+use fathom_search::task::{Ending, Observer, Outcome, Settings, Tuning};
+use fathom_search::traces::path::{Path, Room};
+use fathom_search::traces::unfold::{unfold_fault, unfold_path};
 
-use crate::assemble::{self, Model, System};
+use crate::assemble::Model;
 use crate::coverage::Coverage;
+use crate::error::RunError;
 use crate::execution::Execution;
+use crate::exploration::{Counts, DiskUsage, Exploration, Usage, limit_of};
 use crate::home::Home;
 use crate::layer_engine::{self, Kept, LayerEngine, Searched};
-use crate::observer::Watcher;
-use crate::property::{Plan, Property, PropertyKind};
-use crate::report::Exit;
-use crate::run::{Counts, DiskUsage, Exploration, Limit, RunError, Usage, limit_of};
-use crate::settings::Resources;
+use crate::limit::Limit;
+use crate::monitor::Monitor;
+use crate::plan::Plan;
+use crate::property::{Property, PropertyKind};
+use crate::resources::Resources;
+use crate::system::System;
 use crate::trace::{Trace, Trouble};
 
 /// What a check found out.
@@ -96,7 +99,7 @@ impl Answer {
 }
 
 impl Checked {
-    /// What a search found out. One that ends at the first violation has ended there if there is one, whatever else was used up by then: so verdict, limit and exit agree.
+    /// What a search found out. One that ends at the first violation has ended there if there is one, whatever else was used up by then: so verdict and limit agree.
     pub(crate) fn new(answers: Vec<Answer>, mut exploration: Exploration, stop: Stop) -> Checked {
         let found = answers.iter().any(|answer| answer.verdict >= Verdict::Fault);
         if found && stop == Stop::First {
@@ -111,15 +114,6 @@ impl Checked {
         let floor = if early { Verdict::Unknown } else { Verdict::Holds };
         let asked = self.answers.iter().filter(|answer| !answer.is_open());
         asked.map(|answer| answer.verdict).fold(floor, Verdict::max)
-    }
-
-    /// How the command ends.
-    pub fn exit(&self) -> Exit {
-        match self.verdict() {
-            Verdict::Holds => Exit::Success,
-            Verdict::Violated | Verdict::Fault => Exit::Violated,
-            Verdict::Unknown => Exit::GaveUp,
-        }
     }
 
     /// A property that was not looked at since an earlier search has ended the check.
@@ -169,11 +163,11 @@ pub fn check(
     engine: LayerEngine,
     stop: Stop,
     resources: &Resources,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
     home: Option<&Home>,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
+    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, monitor));
     let settings = Settings {
         threads: resources.threads,
         conditions: system.conditions.clone(),
@@ -182,14 +176,14 @@ pub fn check(
         coverage: true,
         tuning: Tuning::default(),
     };
-    let budget = assemble::data_budget(resources)?;
+    let budget = resources.data_budget()?;
     // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
     let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
     let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
-    let searched = engine.search(system.system(), &budget, &settings, watcher, home)?;
+    let searched = engine.search(system.system(), &budget, &settings, monitor, home)?;
     let Searched { engine, kept, outcome, gave_up, disk, cost } = searched;
     let elapsed = began.elapsed();
-    watcher.finish().map_err(RunError::Records)?;
+    monitor.finish().map_err(RunError::Records)?;
     drop(reserve);
     let tracer = Tracer {
         model,
@@ -199,9 +193,9 @@ pub fn check(
         outcome: &outcome,
         room: &layer_engine::room(&budget, home),
         threads: resources.threads,
-        observer: &watcher.tracing(),
+        observer: &*monitor.tracing(),
     };
-    let answers = tracer.answers(watcher)?;
+    let answers = tracer.answers(monitor)?;
     let mut counts = Counts::of(&outcome);
     if plan.constraint.is_some() {
         // States that have lost their steps to the constraint are among them.
@@ -211,7 +205,7 @@ pub fn check(
         engine,
         store: None,
         automaton: None,
-        limit: gave_up.or_else(|| limit_of(outcome.ending, watcher)),
+        limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),
         counts,
         record_bits: system.system().shape().width_bits,
         coverage: Coverage::of(model.program(), &outcome.actions_taken),
@@ -294,11 +288,11 @@ pub(crate) fn is_vacuous(property: &Property, seen: fathom_model::steps::Labels)
 /// A run, or why there is none to show of what was found.
 pub(crate) fn told(
     trace: Option<Result<Trace, RunError>>,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
 ) -> Result<(Option<Trace>, Option<Limit>), RunError> {
     match trace.transpose() {
         Ok(trace) => Ok((trace, None)),
-        Err(error) => error.untraced(watcher).map(|limit| (None, Some(limit))).ok_or(error),
+        Err(error) => error.untraced(monitor).map(|limit| (None, Some(limit))).ok_or(error),
     }
 }
 
@@ -316,13 +310,13 @@ struct Tracer<'a> {
 
 impl Tracer<'_> {
     /// The answers to all questions of the plan.
-    fn answers(&self, watcher: &Watcher) -> Result<Vec<Answer>, RunError> {
+    fn answers(&self, monitor: &dyn Monitor) -> Result<Vec<Answer>, RunError> {
         let Tracer { plan, outcome, .. } = *self;
         let complete = outcome.ending == Ending::Complete;
         let mut answers = Vec::new();
         for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
             let trace = finding.as_ref().map(|finding| self.shown(number, finding));
-            let (trace, untraced) = told(trace, watcher)?;
+            let (trace, untraced) = told(trace, monitor)?;
             answers.push(Answer {
                 verdict: match property.kind {
                     PropertyKind::Cover { label } if outcome.labels_seen.holds(label) => Verdict::Holds,
@@ -446,7 +440,8 @@ fn claim(
 mod tests {
     use super::*;
     use crate::assemble::{Language, ModelOptions};
-    use crate::run::explore;
+    use crate::explore::explore;
+    use crate::monitor::Clock;
     use fathom_lang::source::SourceText;
 
     const LIMITS: [Option<Limit>; 9] = [
@@ -471,7 +466,7 @@ mod tests {
         let source = SourceText::new("one.dve", "process P { state s; init s; }\nsystem async;\n");
         let model = Model::compile(source, Language::Dve, &ModelOptions::default()).unwrap();
         let resources = Resources { threads: 1, jit: false, ..Resources::of_this_machine() };
-        explore(&model, None, LayerEngine::Ram, &resources, &Watcher::silent(None), None).unwrap()
+        explore(&model, None, LayerEngine::Ram, &resources, &Clock::new(None), None).unwrap()
     }
 
     /// A search with this limit that found this, as searches do: what was not violated is unknown unless it is complete.
@@ -488,17 +483,18 @@ mod tests {
 
     fn assert_agreed(checked: &Checked, stop: Stop, context: &str) {
         let limit = checked.exploration.limit;
-        let agreed = match checked.exit() {
-            Exit::Success => limit.is_none() && checked.verdict() == Verdict::Holds,
-            Exit::Violated => stop == Stop::Never || matches!(limit, None | Some(Limit::Violation)),
-            Exit::GaveUp => limit.is_some() && checked.verdict() == Verdict::Unknown,
-            Exit::Error => false,
+        let agreed = match checked.verdict() {
+            Verdict::Holds => limit.is_none(),
+            Verdict::Violated | Verdict::Fault => {
+                stop == Stop::Never || matches!(limit, None | Some(Limit::Violation))
+            }
+            Verdict::Unknown => limit.is_some(),
         };
-        assert!(agreed, "{context}: {:?} with {limit:?}", checked.exit());
+        assert!(agreed, "{context}: {:?} with {limit:?}", checked.verdict());
     }
 
     #[test]
-    fn verdict_limit_and_exit_agree_whatever_comes_together() {
+    fn verdict_and_limit_agree_whatever_comes_together() {
         let some = exploration();
         for stop in [Stop::First, Stop::Never] {
             for (first, second) in LIMITS.iter().flat_map(|it| LIMITS.iter().map(move |other| (*it, *other)))
@@ -513,7 +509,7 @@ mod tests {
                     assert_agreed(&one, stop, "one search");
                     let both = one.and(other, stop);
                     assert_agreed(&both, stop, &format!("{found:?} {limits:?} {stop:?}"));
-                    assert_eq!(both.exit() == Exit::Violated, found != [false, false]);
+                    assert_eq!(both.verdict() == Verdict::Violated, found != [false, false]);
                 }
             }
         }

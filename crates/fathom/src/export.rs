@@ -13,8 +13,6 @@ use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Query, TransitionSystem, expand_some, initial_all};
 
-use crate::settings::GraphFormat;
-
 /// The first bytes of a file of records.
 pub const RECORDS_MAGIC: &[u8; 8] = b"FATHREC1";
 /// What lies before the records.
@@ -32,6 +30,15 @@ pub struct RecordFile {
     layer: (u64, u64),
     /// The first failure; told by [`RecordFile::finish`].
     failure: Option<io::Error>,
+}
+
+/// How a graph is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// Graphviz.
+    Dot,
+    /// Aldebaran.
+    Aut,
 }
 
 /// A graph, with every state once, the initial ones first.

@@ -1,12 +1,13 @@
 //! What did the files of a search take, and where did its time go?
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fathom_disk::budget::{Budget, OwnerUse};
 use fathom_disk::storage::counters::Direction;
 use fathom_disk::storage::{Access, IoCounts};
 use fathom_search::engines::tier;
-use fathom_search::layer_loop::Outcome;
+use fathom_search::task::{LayerSizes, Outcome};
 use serde::Serialize;
 
 /// What files took, in bytes.
@@ -28,6 +29,39 @@ pub struct DiskFigures {
     pub bytes_per_state: Option<f64>,
     /// The closed set at rest, by states.
     pub bytes_per_state_at_rest: Option<f64>,
+}
+
+/// The sizes of layers, as the search has noted them: there may be millions.
+#[derive(Clone, Debug, Default)]
+pub struct Layers(Option<Arc<LayerSizes>>);
+
+impl Layers {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, |sizes| sizes.len())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The sizes in order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.0.iter().flat_map(|sizes| sizes.iter())
+    }
+}
+
+impl From<&Arc<LayerSizes>> for Layers {
+    fn from(sizes: &Arc<LayerSizes>) -> Layers {
+        Layers(Some(Arc::clone(sizes)))
+    }
+}
+
+impl Serialize for Layers {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
 }
 
 /// What a structure in memory held at most.

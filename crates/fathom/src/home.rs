@@ -19,6 +19,7 @@ use fathom_disk::sabotage::is_chosen;
 use fathom_disk::storage::{FileStorage, Folder, Hold, Id, Lock, Volume};
 
 use crate::card::{self, Card, Parts};
+use crate::disk_settings::DiskSettings;
 use crate::identity::Identity;
 use crate::leftovers;
 use crate::scratch::{PARENT, Parent};
@@ -26,7 +27,6 @@ use crate::search_folder::{
     FolderError, PASSES, STATES, erase, existing, has_others, held, is_committed, part_name, paths,
     read_card, refused, spread, there,
 };
-use crate::settings::DiskSettings;
 
 /// A directory that one run lives in, made when it is needed.
 #[derive(Debug)]

@@ -11,22 +11,26 @@ use fathom_disk::hash::hash_pair;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
-use fathom_search::depth_first::{self, Found};
+use fathom_search::bodies::depth_first::{self, Found};
+
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Ending, Observer, Progress};
-use fathom_search::path::{PathBuilder, Room};
-use fathom_search::watch::Condition;
+use fathom_search::task::watch::Condition;
+use fathom_search::task::{Ending, Observer, Progress};
+use fathom_search::traces::path::{PathBuilder, Room};
 
-use crate::assemble::{self, Model};
+use crate::assemble::Model;
 use crate::check::{Answer, Checked, CheckedSystem, Judge, Stop, Verdict, is_vacuous, told, verdict_on};
 use crate::coverage::Coverage;
+use crate::error::RunError;
 use crate::execution::Execution;
+use crate::exploration::{Counts, Exploration, Usage};
 use crate::layer_engine;
-use crate::observer::Watcher;
-use crate::property::{Plan, PropertyKind};
-use crate::run::{Counts, Exploration, Limit, RunError, Usage};
-use crate::settings::Resources;
+use crate::limit::Limit;
+use crate::monitor::Monitor;
+use crate::plan::Plan;
+use crate::property::PropertyKind;
+use crate::resources::Resources;
 
 /// How many steps a random walk has, unless it is told otherwise.
 pub const WALK_STEPS: u64 = 1_000;
@@ -37,11 +41,11 @@ pub fn check_bitstate(
     plan: &Plan,
     stop: Stop,
     resources: &Resources,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
-    let budget = assemble::data_budget(resources)?;
+    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, monitor));
+    let budget = resources.data_budget()?;
     // The rest is for the run that is told.
     let (bits_bytes, stack_bytes) = (budget.limit() / 8 * 5, budget.limit() / 4);
     let mut bits = Bitstate::new(&budget, bits_bytes)?;
@@ -52,22 +56,22 @@ pub fn check_bitstate(
         stack_bytes,
     };
     let room = layer_engine::room(&budget, None);
-    let outcome = depth_first::run(system.system(), &mut bits, &room, &settings, watcher)?;
+    let outcome = depth_first::run(system.system(), &mut bits, &room, &settings, monitor)?;
     let elapsed = began.elapsed();
-    watcher.finish().map_err(RunError::Records)?;
-    let teller = Teller { model, plan, room: &room, watcher };
+    monitor.finish().map_err(RunError::Records)?;
+    let teller = Teller { model, plan, room: &room, monitor };
     let mut answers = Vec::new();
     for (number, found) in outcome.found.into_iter().enumerate() {
         answers.push(teller.answer(number, found.map(Ok), outcome.labels_seen)?);
     }
     let limit = match outcome.ending {
         Ending::Found => Limit::Violation,
-        Ending::Stopped => watcher.reason(),
+        Ending::Stopped => monitor.reason(),
         Ending::Budget => Limit::Ram,
         _ => Limit::Lossy,
     };
     if bits.fill() > FILL_GOOD {
-        watcher.meter().say("most bits are set, so how much was missed cannot be estimated: give more --ram");
+        monitor.say("most bits are set, so how much was missed cannot be estimated: give more --ram");
     }
     let usage = Usage { threads: 1, ..Usage::of(resources, &budget, elapsed) };
     let counts = Counts {
@@ -105,11 +109,11 @@ pub fn random_walks(
     walks: u64,
     seed: u64,
     resources: &Resources,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, watcher));
-    let budget = assemble::data_budget(resources)?;
+    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, monitor));
+    let budget = resources.data_budget()?;
     let hunt = Hunt {
         system: system.system(),
         conditions: &system.conditions,
@@ -127,26 +131,26 @@ pub fn random_walks(
     std::thread::scope(|scope| {
         for _ in 1..resources.threads {
             // Those that cannot be started leave their walks to the others.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, || hunt.work(watcher));
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || hunt.work(monitor));
         }
-        hunt.work(watcher);
+        hunt.work(monitor);
     });
     let elapsed = began.elapsed();
-    watcher.finish().map_err(RunError::Records)?;
+    monitor.finish().map_err(RunError::Records)?;
     let caught = *lock(&hunt.caught);
     let limit = match &caught {
         Some(_) => Limit::Violation,
-        None if watcher.was_stopped() => watcher.reason(),
+        None if monitor.stopped_by().is_some() => monitor.reason(),
         None if lock(&hunt.refusal).is_some() => Limit::Ram,
         None => Limit::Lossy,
     };
     let room = layer_engine::room(&budget, None);
-    let teller = Teller { model, plan, room: &room, watcher };
+    let teller = Teller { model, plan, room: &room, monitor };
     let seen = *lock(&hunt.seen);
     let mut answers = Vec::new();
     for number in 0..plan.properties.len() {
         let found = caught.filter(|caught| caught.condition == number);
-        let found = found.map(|caught| hunt.found(caught, &room, &watcher.tracing()));
+        let found = found.map(|caught| hunt.found(caught, &room, &*monitor.tracing()));
         answers.push(teller.answer(number, found, seen)?);
     }
     let expanded = hunt.expanded.into_inner();
@@ -232,23 +236,23 @@ impl Desk {
 
 impl Hunt<'_> {
     /// Walks until there are no more walks, a lesser walk has found something, or it is time to stop.
-    fn work(&self, watcher: &Watcher) {
+    fn work(&self, monitor: &dyn Monitor) {
         let mut seen = Labels::default();
-        if let Err(error) = self.walk_on(&mut seen, watcher) {
+        if let Err(error) = self.walk_on(&mut seen, monitor) {
             lock(&self.refusal).get_or_insert(error);
         }
         lock(&self.seen).0 |= seen.0;
     }
 
-    fn walk_on(&self, seen: &mut Labels, watcher: &Watcher) -> Result<(), SearchError> {
+    fn walk_on(&self, seen: &mut Labels, monitor: &dyn Monitor) -> Result<(), SearchError> {
         let mut desk = Desk::new(self.system, self.budget)?;
         loop {
             let walk = self.next.fetch_add(1, Ordering::Relaxed);
             let done = lock(&self.caught).as_ref().is_some_and(|caught| caught.walk < walk);
-            if walk >= self.walks || done || watcher.must_stop() {
+            if walk >= self.walks || done || monitor.stop() {
                 return Ok(());
             }
-            if let Some(found) = self.walk(walk, &mut desk, seen, watcher)? {
+            if let Some(found) = self.walk(walk, &mut desk, seen, monitor)? {
                 let mut caught = lock(&self.caught);
                 if caught.as_ref().is_none_or(|caught| walk < caught.walk) {
                     *caught = Some(found);
@@ -256,7 +260,7 @@ impl Hunt<'_> {
             }
             let expanded = self.expanded.load(Ordering::Relaxed);
             let transitions = self.edges.load(Ordering::Relaxed);
-            watcher.meter().note(Progress {
+            monitor.progress(Progress {
                 layer: walk + 1,
                 expanded,
                 states: expanded,
@@ -272,7 +276,7 @@ impl Hunt<'_> {
         walk: u64,
         desk: &mut Desk,
         seen: &mut Labels,
-        watcher: &Watcher,
+        monitor: &dyn Monitor,
     ) -> Result<Option<Caught>, SearchError> {
         let mut dice = Dice(hash_pair(self.seed, walk));
         desk.initial(self.system)?;
@@ -294,7 +298,7 @@ impl Hunt<'_> {
                 let fault = steps.faults().first().copied();
                 return Ok(Some(Caught { walk, condition, fault, states }));
             }
-            if states > self.steps_max || watcher.must_stop() {
+            if states > self.steps_max || monitor.stop() {
                 return Ok(None);
             }
             let Some(step) = dice.below(steps.step_count()) else { return Ok(None) };
@@ -341,7 +345,7 @@ struct Teller<'a> {
     model: &'a Model,
     plan: &'a Plan,
     room: &'a Room,
-    watcher: &'a Watcher,
+    monitor: &'a dyn Monitor,
 }
 
 impl Teller<'_> {
@@ -352,16 +356,16 @@ impl Teller<'_> {
         found: Option<Result<Found, SearchError>>,
         seen: Labels,
     ) -> Result<Answer, RunError> {
-        let Teller { model, plan, room, watcher } = *self;
+        let Teller { model, plan, room, monitor } = *self;
         let property = plan.properties[number].clone();
-        let observer = watcher.tracing();
+        let observer = monitor.tracing();
         let violated = found.is_some();
-        let judge = Judge { model, plan, number, room, observer: &observer };
+        let judge = Judge { model, plan, number, room, observer: &*observer };
         let trace = found.map(|found| {
             let Found { path, fault } = found?;
             judge.proven(path, fault, false)
         });
-        let (trace, untraced) = told(trace, watcher)?;
+        let (trace, untraced) = told(trace, monitor)?;
         let verdict: Verdict = verdict_on(property.kind, violated, false);
         debug_assert!(verdict != Verdict::Fault || property.kind == PropertyKind::Fault, "faults are faults");
         Ok(Answer { verdict, vacuous: is_vacuous(&property, seen), property, trace, untraced, search: None })

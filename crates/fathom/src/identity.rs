@@ -11,10 +11,10 @@ use fathom_model::shape::Shape;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::assemble::{Model, ModelOptions};
+use crate::assemble::{Model, ModelOptions, ModelSettings};
 use crate::liveness_property::{LivenessProperty, Statement};
-use crate::property::{DeadlockKind, Faults, Questions};
-use crate::settings::ModelSettings;
+use crate::plan::Questions;
+use crate::property::{DeadlockKind, Faults};
 
 /// Changes when a later version gives states, steps or conditions another meaning.
 const SEMANTICS: u32 = 1;

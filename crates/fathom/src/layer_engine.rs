@@ -10,22 +10,24 @@ use fathom_disk::run::Tag;
 use fathom_disk::storage::{IoCounts, Volume};
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
+use fathom_search::bodies::stages;
 use fathom_search::engines::auto;
 use fathom_search::engines::positions::PositionTable;
 use fathom_search::engines::ram::RamTable;
+use fathom_search::engines::retrace;
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{self, Plan, StoredLayers};
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{self, LayerPolicy, Observer, Outcome};
-use fathom_search::path::{Path as RunPath, Room};
-use fathom_search::retrace;
-use fathom_search::trace;
+use fathom_search::stores::Layered;
+use fathom_search::task::{self, Observer, Outcome};
+use fathom_search::traces::path::{Path as RunPath, Room};
+use fathom_search::traces::trace;
 
+use crate::disk_settings::DiskSettings;
 use crate::figures::{CostFigures, DiskFigures, IoFigures};
 use crate::home::Home;
-use crate::run::Limit;
+use crate::limit::Limit;
 use crate::scratch::{PARENT, Scratch};
-use crate::settings::DiskSettings;
 
 /// An engine that searches breadth-first, exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +100,7 @@ impl LayerEngine {
         self,
         system: &dyn TransitionSystem,
         budget: &Budget,
-        settings: &layer_loop::Settings,
+        settings: &task::Settings,
         observer: &dyn Observer,
         home: Option<&Home>,
     ) -> Result<Searched, SearchError> {
@@ -106,12 +108,12 @@ impl LayerEngine {
         let (kept, outcome) = match self {
             LayerEngine::Ram => {
                 let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
-                let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
+                let outcome = stages::run(system, &mut table, budget, settings, observer)?;
                 (Kept::Ram(Box::new(table)), outcome)
             }
             LayerEngine::Positions => {
                 let mut table = PositionTable::new(system.shape(), budget, settings.threads)?;
-                let outcome = layer_loop::run(system, &mut table, budget, settings, observer)?;
+                let outcome = stages::run(system, &mut table, budget, settings, observer)?;
                 (Kept::Positions(table), outcome)
             }
             LayerEngine::Auto(plan) => return task.search_on_disk(auto::run, plan, home),
@@ -128,7 +130,7 @@ impl LayerEngine {
 struct Task<'a> {
     system: &'a dyn TransitionSystem,
     budget: &'a Budget,
-    settings: &'a layer_loop::Settings,
+    settings: &'a task::Settings,
     observer: &'a dyn Observer,
 }
 
@@ -136,7 +138,7 @@ struct Task<'a> {
 type RunOnDisk = fn(
     &dyn TransitionSystem,
     &Budget,
-    &layer_loop::Settings,
+    &task::Settings,
     &dyn Observer,
     &auto::Disk<'_>,
 ) -> Result<(auto::Kept, Outcome), SearchError>;
@@ -200,7 +202,7 @@ impl Task<'_> {
         };
         let tag = [0; 16];
         let mut policy = SternDill::new(&volume, budget, system.shape(), settings.threads, tag)?;
-        let outcome = match layer_loop::run(system, &mut policy, budget, settings, observer) {
+        let outcome = match stages::run(system, &mut policy, budget, settings, observer) {
             Err(error) => {
                 drop(policy);
                 return self.gave_up(error, &volume, tag);
@@ -223,7 +225,7 @@ impl Task<'_> {
         let Some(limit) = room_used_up(&error) else { return Err(error) };
         let (layers, boundary) =
             StoredLayers::open(volume, budget, system.shape(), tag).map_err(|_| error)?.unzip();
-        let outcome = layer_loop::at_boundary(system, budget, settings, boundary.as_deref())?;
+        let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
         let used = layers.as_ref().map_or_else(tier::DiskUse::default, StoredLayers::disk_use);
         Ok(Searched {
             engine: if used.closed_set > 0 { "tier" } else { "ram" },

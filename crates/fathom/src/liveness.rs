@@ -16,27 +16,32 @@ use fathom_model::record::Records;
 use fathom_model::steps::Labels;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
-use fathom_search::lasso::{self, Lasso, LassoRefusal};
-use fathom_search::layer_loop::{Ending, Observer};
-use fathom_search::path::Room;
-use fathom_search::unfold::unfold_lasso;
+use fathom_search::task::{Ending, Observer};
+use fathom_search::traces::lasso::{self, Lasso, LassoRefusal};
+use fathom_search::traces::path::Room;
+use fathom_search::traces::unfold::unfold_lasso;
 
-use crate::assemble::{self, Model, System};
+use crate::assemble::{Model, ModelSettings};
 use crate::check::{Answer, Checked, Judge, Stop, Verdict, no_run, told};
+use crate::error::RunError;
 use crate::execution::Execution;
+use crate::exploration::{AutomatonFigures, Counts, DiskUsage, Exploration, Usage, limit_of};
 use crate::figures::StructureFigures;
 use crate::home::Home;
 use crate::identity::{Behaviour, Identity};
 use crate::layer_engine::{self, LayerEngine};
+use crate::limit::Limit;
 use crate::liveness_property::LivenessProperty;
-use crate::liveness_search::{self, Searched, Task};
-use crate::observer::Watcher;
-use crate::property::{Faults, Plan, Property, PropertyKind};
-use crate::run::{AutomatonFigures, Counts, DiskUsage, Exploration, Limit, RunError, Usage, limit_of};
-use crate::settings::{ModelSettings, Resources};
+use crate::liveness_search;
+use crate::liveness_task::{Searched, Task};
+use crate::monitor::Monitor;
+use crate::plan::Plan;
+use crate::property::{Faults, Property, PropertyKind};
+use crate::resources::Resources;
+use crate::system::System;
 use crate::trace::Trace;
 
-pub use crate::liveness_search::LivenessEngine;
+pub use crate::liveness_task::LivenessEngine;
 
 /// What is asked of a search beside the property.
 #[derive(Clone, Debug)]
@@ -81,15 +86,15 @@ pub fn check(
     property: &LivenessProperty,
     settings: &LivenessSettings,
     resources: &Resources,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
     home: Option<&Home>,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
     let fair = &settings.fair;
     let automaton = settings.engine.automaton(property);
     let product =
-        liveness_search::product(model, property, automaton, fair, Execution::wanted(resources, watcher))?;
-    let budget = assemble::data_budget(resources)?;
+        liveness_search::product(model, property, automaton, fair, Execution::wanted(resources, monitor))?;
+    let budget = resources.data_budget()?;
     let room = layer_engine::room(&budget, home);
     let task = Task {
         engine: settings.engine,
@@ -99,19 +104,19 @@ pub fn check(
         resources,
         budget: &budget,
         room: &room,
-        watcher,
-        observer: watcher,
+        monitor,
+        observer: monitor,
         generation: settings.generation,
         stack: settings.stack.as_deref(),
         home,
     };
     let outcome = liveness_search::search(&product, &task)?;
     let elapsed = began.elapsed();
-    watcher.finish().map_err(RunError::Records)?;
-    let proof = Proof { model, property, settings, product: &product, observer: &watcher.tracing() };
-    let (trace, untraced) = told(outcome.lasso.as_ref().map(|lasso| proof.of(lasso)), watcher)?;
+    monitor.finish().map_err(RunError::Records)?;
+    let proof = Proof { model, property, settings, product: &product, observer: &*monitor.tracing() };
+    let (trace, untraced) = told(outcome.lasso.as_ref().map(|lasso| proof.of(lasso)), monitor)?;
     let untraced = untraced.or(outcome.untraced);
-    let mut exploration = explored(property, &outcome, resources, &budget, watcher);
+    let mut exploration = explored(property, &outcome, resources, &budget, monitor);
     exploration.record_bits = product.shape().width_bits;
     exploration.usage.elapsed = elapsed;
     let exact = exploration.limit.is_none();
@@ -126,7 +131,7 @@ pub fn check(
     if settings.faults == Faults::Stop {
         // Where the automaton drops no run, the product has every state of the model.
         let everywhere = exact && reads_every_word(automaton);
-        answers.push(fault_answer(&proof, &outcome, everywhere, &room, watcher)?);
+        answers.push(fault_answer(&proof, &outcome, everywhere, &room, monitor)?);
     }
     let mut checked = Checked::new(answers, exploration, Stop::First);
     checked.answers[0].search = Some(Box::new(checked.exploration.clone()));
@@ -139,13 +144,13 @@ fn explored(
     outcome: &Searched,
     resources: &Resources,
     budget: &Budget,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
 ) -> Exploration {
     let states_known = outcome.engine != LivenessEngine::Bitstate
         && (outcome.ending == Ending::Complete || !outcome.layers.is_empty() && outcome.is_violated());
     let limit = match (outcome.ending, outcome.engine) {
         (Ending::Complete | Ending::Depth, LivenessEngine::Bitstate) => Some(Limit::Lossy),
-        (ending, _) => outcome.gave_up.or_else(|| limit_of(ending, watcher)),
+        (ending, _) => outcome.gave_up.or_else(|| limit_of(ending, monitor)),
     };
     let structures = match outcome.engine {
         LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => StructureFigures::of(budget, outcome.states),
@@ -266,7 +271,7 @@ fn fault_answer(
     outcome: &Searched,
     everywhere: bool,
     room: &Room,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
 ) -> Result<Answer, RunError> {
     let Proof { model, property, product, observer, .. } = *proof;
     let plan = Plan::of_faults(property.labels.clone());
@@ -276,7 +281,7 @@ fn fault_answer(
         let path = found.path.as_ref().map(|path| path.project(words, part)).transpose()?;
         Judge { model, plan: &plan, number: 0, room, observer }.proven(path, found.fault, false)
     });
-    let (trace, untraced) = told(trace, watcher)?;
+    let (trace, untraced) = told(trace, monitor)?;
     let untraced = untraced.or(outcome.fault_untraced);
     let verdict = match (outcome.fault.is_some() || untraced.is_some(), everywhere) {
         (true, _) => Verdict::Fault,

@@ -1,17 +1,19 @@
-//! Who watches a search from outside: when must it stop, who is told how far it is, who gets the records?
+//! Who watches the search of a command: when must it stop, who is told how far it is, who gets the records?
 
+use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fathom_model::record::Records;
-use fathom_search::layer_loop::{Observer, Progress};
+use fathom_search::task::{Observer, Progress};
 
 use crate::export::RecordFile;
 use crate::interrupt::Interrupt;
+use crate::limit::Limit;
+use crate::monitor::{Monitor, Patient};
+use crate::numbers::plural;
 use crate::progress::Meter;
-use crate::report::text::plural;
-use crate::run::Limit;
 
 /// Stops a search at its limits and tells about it.
 #[derive(Debug)]
@@ -24,34 +26,13 @@ pub struct Watcher {
     records: Option<Mutex<RecordFile>>,
 }
 
-/// Watches the search for a run that is to be told: stops it as the watcher says, but not in its first moments. What was found when time was up, or when the user lost patience, is worth these.
-#[derive(Debug)]
-pub struct Tracing<'a> {
-    watcher: &'a Watcher,
-    began: Instant,
-}
-
-/// How long a run is looked for, whatever the limits.
-const GRACE: Duration = Duration::from_secs(2);
-
 const TIME: u8 = 1;
 const INTERRUPT: u8 = 2;
 
 impl Watcher {
-    /// Watches a search that begins now.
-    pub fn new(interrupt: Interrupt, time_limit: Option<Duration>, meter: Meter) -> Watcher {
-        let deadline = time_limit.and_then(|limit| Instant::now().checked_add(limit));
-        Watcher::until(interrupt, deadline, meter)
-    }
-
     /// Watches a search that ends then, at the latest.
     pub fn until(interrupt: Interrupt, deadline: Option<Instant>, meter: Meter) -> Watcher {
         Watcher { interrupt, deadline, reason: AtomicU8::new(0), meter, records: None }
-    }
-
-    /// Watches nothing but the clock.
-    pub fn silent(time_limit: Option<Duration>) -> Watcher {
-        Watcher::new(Interrupt::detached(), time_limit, Meter::silent())
     }
 
     /// Writes every record to a file as it is expanded.
@@ -61,8 +42,8 @@ impl Watcher {
         self
     }
 
-    /// Whether the search must stop now.
-    pub fn must_stop(&self) -> bool {
+    /// Whether the search must stop now; it has noticed then.
+    fn must_stop(&self) -> bool {
         if !self.interrupt.raised() {
             if self.deadline.is_none_or(|deadline| Instant::now() < deadline) {
                 return false;
@@ -70,62 +51,53 @@ impl Watcher {
             self.interrupt.time_is_up();
         }
         self.interrupt.hear();
-        let reason = if self.interrupt.is_late() { TIME } else { INTERRUPT };
-        // The first reason stays.
-        let _ = self.reason.compare_exchange(0, reason, Ordering::Relaxed, Ordering::Relaxed);
+        self.note_reason(if self.interrupt.is_late() { TIME } else { INTERRUPT });
         true
     }
 
-    /// The request to stop that it passes on.
-    pub fn interrupt(&self) -> &Interrupt {
-        &self.interrupt
+    /// Whether the time is up, or somebody has asked to stop; nobody is told that this was noticed.
+    fn is_over(&self) -> bool {
+        let late =
+            self.interrupt.is_late() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if !late && !self.interrupt.raised() {
+            return false;
+        }
+        self.note_reason(if late { TIME } else { INTERRUPT });
+        true
     }
 
-    /// Watches the search for a run that begins now.
-    pub fn tracing(&self) -> Tracing<'_> {
-        Tracing { watcher: self, began: Instant::now() }
+    /// The first reason stays.
+    fn note_reason(&self, reason: u8) {
+        let _ = self.reason.compare_exchange(0, reason, Ordering::Relaxed, Ordering::Relaxed);
     }
+}
 
-    /// Whether the search was asked to stop.
-    pub fn was_stopped(&self) -> bool {
-        self.reason.load(Ordering::Relaxed) != 0
-    }
-
-    /// Why a search that was stopped was stopped.
-    pub fn reason(&self) -> Limit {
+impl Monitor for Watcher {
+    fn stopped_by(&self) -> Option<Limit> {
         match self.reason.load(Ordering::Relaxed) {
-            TIME => Limit::Time,
-            _ => Limit::Interrupt,
+            0 => None,
+            TIME => Some(Limit::Time),
+            _ => Some(Limit::Interrupt),
         }
     }
 
-    /// The meter.
-    pub fn meter(&self) -> &Meter {
-        &self.meter
+    fn tracing(&self) -> Box<dyn Observer + '_> {
+        // What was found is told in peace.
+        Box::new(Patient::new(|| self.is_over()))
     }
 
-    /// The search is over: the last progress is told, the live line is taken away, records are on disk.
-    pub fn finish(&self) -> std::io::Result<()> {
+    fn say(&self, note: &str) {
+        self.meter.say(note);
+    }
+
+    /// The last progress is told, the live line is taken away, records are on disk.
+    fn finish(&self) -> io::Result<()> {
         self.interrupt.search_is_over();
         self.meter.finish();
         match &self.records {
             Some(file) => file.lock().expect("no thread panics while it writes").finish(),
             None => Ok(()),
         }
-    }
-}
-
-impl Observer for Tracing<'_> {
-    fn stop(&self) -> bool {
-        let Watcher { interrupt, deadline, reason, .. } = self.watcher;
-        let late = interrupt.is_late() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        // Nobody else is told: what was found is told in peace.
-        if !late && !interrupt.raised() || self.began.elapsed() < GRACE {
-            return false;
-        }
-        let why = if late { TIME } else { INTERRUPT };
-        let _ = reason.compare_exchange(0, why, Ordering::Relaxed, Ordering::Relaxed);
-        true
     }
 }
 

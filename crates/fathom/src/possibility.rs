@@ -8,26 +8,29 @@ use std::path::Path as FilePath;
 use std::time::Instant;
 
 use fathom_disk::budget::Budget;
-use fathom_model::program::Label;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::TransitionSystem;
+use fathom_search::bodies::stages;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{self, Ending, Observer, Tuning};
-use fathom_search::path::{Path, Room};
-use fathom_search::possible;
-use fathom_search::trace::path_to;
+use fathom_search::liveness::possible;
+use fathom_search::task::{self, Ending, Observer, Tuning};
+use fathom_search::traces::path::{Path, Room};
+use fathom_search::traces::trace::path_to;
 
-use crate::assemble::{self, Model};
+use crate::assemble::Model;
 use crate::check::{Answer, Checked, Judge, Stop, Verdict, told};
+use crate::error::RunError;
 use crate::execution::Execution;
+use crate::exploration::{Counts, Exploration, Usage, limit_of};
 use crate::layer_engine;
-use crate::observer::Watcher;
-use crate::property::{Plan, Property, PropertyKind};
-use crate::run::{Counts, Exploration, Limit, RunError, Usage, limit_of};
+use crate::limit::Limit;
+use crate::monitor::Monitor;
+use crate::plan::Plan;
+use crate::property::Possibility;
+use crate::resources::Resources;
 use crate::scratch::{PARENT, Scratch};
-use crate::settings::Resources;
 use crate::trace::Trace;
 
 /// How many states the judge looks at for a goal that cannot be reached.
@@ -36,35 +39,17 @@ pub const JUDGED_STATES_MAX: usize = 20_000;
 /// What a state that the judge looks at takes beside its records.
 const STATE_BYTES: usize = 128;
 
-/// What the model says can always still be reached.
-#[derive(Clone, Debug)]
-pub struct Possibility {
-    /// How it is told of.
-    pub property: Property,
-    /// The goal.
-    pub goal: Label,
-}
-
-impl Possibility {
-    /// As the model states it.
-    pub(crate) fn stated(label: &Label) -> Possibility {
-        let (name, span) = (label.name.clone(), Some(label.span));
-        let property = Property { name, kind: PropertyKind::Possible, span, antecedent: None };
-        Possibility { property, goal: label.clone() }
-    }
-}
-
 /// Answers one question in a search of its own: all states in memory, then passes over them.
 pub fn check(
     model: &Model,
     possibility: &Possibility,
     resources: &Resources,
-    watcher: &Watcher,
+    monitor: &dyn Monitor,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, watcher));
-    let budget = assemble::data_budget(resources)?;
-    let settings = layer_loop::Settings {
+    let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, monitor));
+    let budget = resources.data_budget()?;
+    let settings = task::Settings {
         threads: resources.threads,
         conditions: Vec::new(),
         stop_at_first: false,
@@ -73,18 +58,18 @@ pub fn check(
         tuning: Tuning::default(),
     };
     let mut table = RamTable::new(system.shape(), &budget, resources.threads)?;
-    let generated = layer_loop::run(&system, &mut table, &budget, &settings, watcher)?;
+    let generated = stages::run(&system, &mut table, &budget, &settings, monitor)?;
     table.forget_table()?;
-    let mut limit = limit_of(generated.ending, watcher);
+    let mut limit = limit_of(generated.ending, monitor);
     let mut counts = Counts::of(&generated);
     let mut trapped = None;
     if generated.ending == Ending::Complete {
         let scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
         let volume = scratch.volume().map_err(RunError::Scratch)?;
         let layers = generated.layers.iter().count() as u64;
-        match possible::run(&system, 0, &table, layers, &volume, &budget, watcher) {
+        match possible::run(&system, 0, &table, layers, &volume, &budget, monitor) {
             Ok(outcome) => {
-                limit = outcome.stopped.then(|| watcher.reason());
+                limit = outcome.stopped.then(|| monitor.reason());
                 counts.visits += outcome.visits;
                 counts.edges += outcome.edges;
                 trapped = outcome.trapped;
@@ -94,14 +79,14 @@ pub fn check(
         }
     }
     let elapsed = began.elapsed();
-    watcher.finish().map_err(RunError::Records)?;
+    monitor.finish().map_err(RunError::Records)?;
     let found = trapped.is_some();
     let trace = trapped.map(|(layer, record)| {
-        let (room, observer) = (layer_engine::room(&budget, None), watcher.tracing());
-        let path = path_to(&system, &table, &room, &observer, (layer, &record))?;
-        trap(model, possibility, path.expect("all layers are kept"), &room, &observer)
+        let (room, observer) = (layer_engine::room(&budget, None), monitor.tracing());
+        let path = path_to(&system, &table, &room, &*observer, (layer, &record))?;
+        trap(model, possibility, path.expect("all layers are kept"), &room, &*observer)
     });
-    let (trace, untraced) = told(trace, watcher)?;
+    let (trace, untraced) = told(trace, monitor)?;
     let verdict = match (found, limit) {
         (true, _) => Verdict::Violated,
         (false, None) => Verdict::Holds,

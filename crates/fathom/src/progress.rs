@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fathom_search::layer_loop::Progress;
+use fathom_search::task::Progress;
 use serde::Serialize;
 
 use crate::report::escape;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::machine;
 use crate::report::Exit;
 use crate::report::text::bytes;
-use crate::settings::Resources;
+use crate::resources::Resources;
 use crate::user_file::MODELS;
 
 /// How often the watcher looks. Reading takes some hundred kilobytes in that time.

@@ -12,29 +12,30 @@ use std::path::Path as FilePath;
 
 use fathom_disk::manifest::RunDirectory;
 use fathom_model::system::TransitionSystem;
-use fathom_search::closed_set::{KeptLayers, Reached};
-use fathom_search::depth_first::Found;
+use fathom_search::bodies::depth_first::Found;
 use fathom_search::engines::auto::{self, Disk, InRam};
 use fathom_search::engines::semi_owcty::{Outcome as Passed, Search};
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::engines::{ddfs, semi_owcty};
 use fathom_search::error::SearchError;
-use fathom_search::lasso::Lasso;
-use fathom_search::layer_loop::{self, Ending, Observer, Outcome, Tuning};
-use fathom_search::ranks;
-use fathom_search::successor_graph::GraphUse;
-use fathom_search::watch::{Condition, Finding};
+use fathom_search::files::closed_set::{KeptLayers, Reached};
+use fathom_search::files::successor_graph::GraphUse;
+use fathom_search::proof::ranks;
+use fathom_search::task::watch::{Condition, Finding};
+use fathom_search::task::{self, Ending, Observer, Outcome, Tuning};
+use fathom_search::traces::lasso::Lasso;
 
-use crate::figures::PassFigures;
+use crate::error::RunError;
+use crate::figures::{Layers, PassFigures};
 use crate::home::{Home, HomeError};
 use crate::layer_engine::{self, Kept};
-use crate::liveness_search::{LivenessEngine, Searched, Task};
-use crate::run::{Layers, Limit, RunError};
+use crate::limit::Limit;
+use crate::liveness_task::{LivenessEngine, Searched, Task};
 use crate::scratch::{PARENT, Scratch};
 
 /// What a generation is asked: the conditions are part of what a certificate claims.
-pub(crate) fn settings(threads: usize, stop_at_fault: bool, max_depth: Option<u64>) -> layer_loop::Settings {
-    layer_loop::Settings {
+pub(crate) fn settings(threads: usize, stop_at_fault: bool, max_depth: Option<u64>) -> task::Settings {
+    task::Settings {
         threads,
         conditions: stop_at_fault.then_some(Condition::Fault).into_iter().collect(),
         stop_at_first: stop_at_fault,
@@ -88,7 +89,7 @@ pub(crate) fn decide(
         match found(system, &kept, task, &outcome, finding).map_err(RunError::from) {
             Ok(found) => searched.fault = Some(found),
             Err(error) => {
-                let limit = error.untraced(task.watcher);
+                let limit = error.untraced(task.monitor);
                 searched.fault_untraced = Some(limit.ok_or(error)?);
             }
         }
@@ -116,7 +117,7 @@ pub(crate) fn decide(
             let Some(limit) = no_room(&error) else { return Err(error) };
             (searched.ending, searched.gave_up) = (Ending::Stopped, Some(limit));
         }
-        Ok(passed) => searched.take(passed, || task.watcher.reason()),
+        Ok(passed) => searched.take(passed, || task.monitor.reason()),
     }
     Ok(searched)
 }
@@ -178,7 +179,7 @@ fn over_layers(
     if !matches!(passed, Err(RunError::Search(SearchError::Budget(_)))) {
         return passed;
     }
-    task.watcher.meter().say("the memory does not suffice for states and passes: the states go to disk");
+    task.monitor.say("the memory does not suffice for states and passes: the states go to disk");
     let scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
     let volume = scratch.volume().map_err(RunError::Scratch)?;
     let options = Options {
@@ -205,7 +206,7 @@ fn passes(
     reached: &dyn Reached,
     used: u64,
 ) -> Result<Passed, RunError> {
-    let Task { room, watcher, resources, .. } = *task;
+    let Task { room, monitor, resources, .. } = *task;
     let scratch;
     let lasting = task.home.filter(|home| home.settings().lasts());
     let place = |error: HomeError| SearchError::Place(Box::new(error));
@@ -228,7 +229,7 @@ fn passes(
         volume: &volume,
         stack,
         room,
-        observer: watcher,
+        observer: monitor,
         graph: GraphUse::WhenItPays,
         disk_room: task
             .home
@@ -266,9 +267,9 @@ fn found(
     finding: &Finding,
 ) -> Result<Found, SearchError> {
     let threads = task.resources.threads;
-    let observer = task.watcher.tracing();
+    let observer = task.monitor.tracing();
     let path = |record: &Vec<u64>| {
-        kept.path_to(system, task.room, &observer, threads, outcome, (finding.layer, record))
+        kept.path_to(system, task.room, &*observer, threads, outcome, (finding.layer, record))
     };
     Ok(Found { path: finding.record.as_ref().map(path).transpose()?, fault: finding.fault })
 }

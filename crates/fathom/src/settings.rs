@@ -1,62 +1,17 @@
-//! What is a run asked to do? Validated settings: every combination that these types allow makes sense.
+//! What is a command asked to do? Validated settings: every combination that these types allow makes sense.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use fathom_search::engines::tier;
 
-use crate::assemble::ModelOptions;
+use crate::assemble::ModelSettings;
 use crate::check::Stop;
+use crate::disk_settings::DiskSettings;
+use crate::export::GraphFormat;
 use crate::layer_engine::LayerEngine;
-use crate::liveness_search::LivenessEngine;
-use crate::property::Questions;
-
-/// What a run may use, and when it gives up.
-#[derive(Clone, Debug)]
-pub struct Resources {
-    /// The most bytes of memory the process may have resident.
-    pub ram: u64,
-    /// Bytes for the structures of the search, in place of what `ram` leaves.
-    pub data_budget: Option<u64>,
-    /// How many threads expand states.
-    pub threads: usize,
-    /// Whether the model is compiled to machine code.
-    pub jit: bool,
-    /// How long the search may take.
-    pub time_limit: Option<Duration>,
-    /// The last layer whose states are expanded.
-    pub max_depth: Option<u64>,
-}
-
-/// Where the files of a search go, and what becomes of them.
-#[derive(Clone, Debug)]
-pub struct DiskSettings {
-    /// The directory; none lets the run choose a fresh one.
-    pub folder: Option<PathBuf>,
-    /// Whether a directory that the run chose stays when the verdict is in.
-    pub keep: bool,
-    /// Whether to go on with the run that is there.
-    pub resume: bool,
-    /// Bytes that files may take.
-    pub limit: Option<u64>,
-    /// How long to wait between commits, at least.
-    pub commit_every: Duration,
-    /// Where layers and candidates go, written and read in order, if not there, too.
-    pub bulk: Option<PathBuf>,
-    /// Where known states go, looked up here and there, if not there, too.
-    pub index: Option<PathBuf>,
-    /// Whether layers on disk are kept for traces; without them a trace takes more searches.
-    pub keep_layers: bool,
-}
-
-/// A model file and what is chosen about it.
-#[derive(Clone, Debug)]
-pub struct ModelSettings {
-    /// The file.
-    pub path: PathBuf,
-    /// Constants and overflow.
-    pub options: ModelOptions,
-}
+use crate::liveness_task::LivenessEngine;
+use crate::plan::Questions;
+use crate::resources::Resources;
 
 /// Where something is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,52 +177,4 @@ pub enum Dump {
     Program,
     /// The bits of a record.
     Layout,
-}
-
-/// How a graph is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GraphFormat {
-    /// Graphviz.
-    Dot,
-    /// Aldebaran.
-    Aut,
-}
-
-impl DiskSettings {
-    /// Whether the run is to be there when the verdict is in: then it is on disk from the start.
-    pub fn lasts(&self) -> bool {
-        self.folder.is_some() || self.keep
-    }
-}
-
-impl Default for DiskSettings {
-    fn default() -> DiskSettings {
-        DiskSettings {
-            folder: None,
-            keep: false,
-            resume: false,
-            limit: None,
-            commit_every: COMMIT_EVERY,
-            bulk: None,
-            index: None,
-            keep_layers: true,
-        }
-    }
-}
-
-/// What is lost at most when a run is killed; a commit takes a twentieth of the time at most.
-const COMMIT_EVERY: Duration = Duration::from_secs(5);
-
-impl Resources {
-    /// Half the machine's memory, all its processors, no limits.
-    pub fn of_this_machine() -> Resources {
-        Resources {
-            ram: crate::machine::default_ram(),
-            data_budget: None,
-            threads: crate::machine::processors(),
-            jit: true,
-            time_limit: None,
-            max_depth: None,
-        }
-    }
 }

@@ -6,11 +6,12 @@ use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Query, TransitionSystem, expand_some, initial_all};
 use fathom_search::error::SearchError;
-use fathom_search::path::{PathBuilder, Room};
-use fathom_search::watch::Condition;
+use fathom_search::task::watch::Condition;
+use fathom_search::traces::path::{PathBuilder, Room};
 
 use crate::assemble::Model;
-use crate::property::{Plan, PropertyKind};
+use crate::plan::Plan;
+use crate::property::PropertyKind;
 use crate::trace::{self, SavedTrace, Trace, TraceStep};
 
 /// A run that is made step by step.

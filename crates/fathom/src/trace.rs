@@ -12,8 +12,8 @@ use fathom_model::span::Span;
 use fathom_model::steps::{Fault, Labels};
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_search::error::SearchError;
-use fathom_search::lasso::Lasso;
-use fathom_search::path::{Path, PathReader};
+use fathom_search::traces::lasso::Lasso;
+use fathom_search::traces::path::{Path, PathReader};
 use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
 

@@ -11,6 +11,8 @@ use std::path::Path;
 
 use fathom_lang::source::SOURCE_BYTES_MAX;
 
+use crate::numbers::bytes;
+
 /// A kind of files that are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Sort {
@@ -40,7 +42,7 @@ pub enum ReadError {
     #[error("it is {0}, not a file")]
     NoFile(&'static str),
     /// It is too large.
-    #[error("it {}; fathom reads {} up to {}", told(*length), sort.name, size(sort.bytes_max))]
+    #[error("it {}; fathom reads {} up to {}", told(*length), sort.name, bytes(sort.bytes_max))]
     TooLarge {
         /// How long it is, if it says so.
         length: Option<u64>,
@@ -83,17 +85,7 @@ fn word(kind: FileType) -> &'static str {
 }
 
 fn told(length: Option<u64>) -> String {
-    length.map_or("goes on and on".into(), |length| format!("is {} long", size(length)))
-}
-
-/// A size in the unit that fits it.
-fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let unit = (bytes.max(1).ilog2() / 10).min(4);
-    match unit {
-        0 => format!("{bytes} B"),
-        _ => format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, UNITS[unit as usize]),
-    }
+    length.map_or("goes on and on".into(), |length| format!("is {} long", bytes(length)))
 }
 
 #[cfg(test)]

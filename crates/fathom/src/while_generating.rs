@@ -1,7 +1,7 @@
 //! How does `auto` look for accepting runs while it generates all states?
 //!
 //! ```text
-//! signs   in the steps that are made (`fathom_search::early`): terminal states, accepting states that are carried back to themselves
+//! signs   in the steps that are made (`fathom_search::liveness::early`): terminal states, accepting states that are carried back to themselves
 //! hunt    a thread of its own, depth-first with a few bits per state, for a twentieth of the time
 //! ```
 //! What either finds ends the generation; it is a run like any other, replayed before it is told. If nothing is found their memory is given back, and the engine for all states decides.
@@ -14,16 +14,18 @@ use fathom_disk::budget::Budget;
 use fathom_ltl::product::Product;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
-use fathom_search::early::{Early, Sign};
 use fathom_search::error::SearchError;
-use fathom_search::lasso::Lasso;
-use fathom_search::layer_loop::{Ending, Observer, Progress};
+use fathom_search::liveness::early::{Early, Sign};
+use fathom_search::task::{Ending, Observer, Progress};
+use fathom_search::traces::lasso::Lasso;
 
-use crate::assemble::System;
+use crate::counted;
+use crate::error::RunError;
 use crate::layer_engine::{self, LayerEngine};
-use crate::liveness_search::{self, LivenessEngine, Searched, Task};
-use crate::run::RunError;
+use crate::liveness_task::{LivenessEngine, Searched, Task};
+use crate::nested;
 use crate::semi_external;
+use crate::system::System;
 
 /// The part of memory for signs, and for the hunt: one in so many, and not more than so much.
 const PART: usize = 32;
@@ -74,7 +76,7 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
         let lasso = match with_stem(product, task, &generated, &lasso) {
             Ok(None) => return semi_external::search(product, task),
             Ok(Some(lasso)) => Ok(lasso),
-            Err(error) => Err(error.untraced(task.watcher).ok_or(error)?),
+            Err(error) => Err(error.untraced(task.monitor).ok_or(error)?),
         };
         return Ok(semi_external::found_early(task, &generated, told(sign), lasso));
     }
@@ -100,8 +102,8 @@ fn with_stem(
     let layer_engine::Searched { kept, outcome, .. } = generated;
     let first = lasso.path.reader()?.get(0)?.record.to_vec();
     let Some(layer) = kept.layer_of(&first, outcome.layers.len() as u64)? else { return Ok(None) };
-    let (threads, observer) = (task.resources.threads, task.watcher.tracing());
-    let stem = kept.path_to(product, task.room, &observer, threads, outcome, (layer, &first))?;
+    let (threads, observer) = (task.resources.threads, task.monitor.tracing());
+    let stem = kept.path_to(product, task.room, &*observer, threads, outcome, (layer, &first))?;
     Ok(Some(Lasso::after(&stem, lasso)?))
 }
 
@@ -126,7 +128,7 @@ fn hunt(
         ..*task
     };
     // A hunt that fails has found nothing.
-    if let Ok(found) = liveness_search::search(product, &hunting)
+    if let Ok(found) = counted::search(product, &hunting, nested::search)
         && found.ending == Ending::Found
         && found.lasso.is_some()
     {
@@ -201,14 +203,15 @@ fn rest(elapsed: Duration, rested: Duration) -> Option<Duration> {
 mod tests {
     use std::path::Path;
 
-    use fathom_search::path::Room;
+    use fathom_search::traces::path::Room;
 
     use super::*;
     use crate::assemble::{Model, ModelOptions};
     use crate::execution::Execution;
     use crate::liveness_property::LivenessQuestions;
-    use crate::observer::Watcher;
-    use crate::settings::Resources;
+    use crate::liveness_search;
+    use crate::monitor::Clock;
+    use crate::resources::Resources;
 
     /// What a hunt finds in the bakery that violates a formula.
     fn hunted_in_the_bakery(formula: &str) -> Option<Searched> {
@@ -220,7 +223,7 @@ mod tests {
         let product =
             liveness_search::product(&model, &property, &property.searched, &[], Execution::Interpreted)
                 .unwrap();
-        let (budget, watcher) = (Budget::new(64 << 20), Watcher::silent(None));
+        let (budget, clock) = (Budget::new(64 << 20), Clock::new(None));
         let resources = Resources { threads: 1, ..Resources::of_this_machine() };
         let task = Task {
             engine: LivenessEngine::Auto,
@@ -230,8 +233,8 @@ mod tests {
             resources: &resources,
             budget: &budget,
             room: &Room::in_memory(&budget),
-            watcher: &watcher,
-            observer: &watcher,
+            monitor: &clock,
+            observer: &clock,
             generation: LayerEngine::Ram,
             stack: None,
             home: None,
@@ -240,7 +243,7 @@ mod tests {
         hunt(&product, &task, 2 << 20, &over, &hunted);
         let found: Option<Searched> = hunted.into_inner();
         if let Some(lasso) = found.as_ref().and_then(|found| found.lasso.as_ref()) {
-            fathom_search::lasso::replay(&product, lasso, None, &watcher, &mut |_, _| {}).unwrap();
+            fathom_search::traces::lasso::replay(&product, lasso, None, &clock, &mut |_, _| {}).unwrap();
         }
         found
     }

@@ -8,14 +8,14 @@ use fathom_model::program::Role;
 use fathom_model::record::Records;
 use fathom_model::shape::Component;
 use fathom_model::system::TransitionSystem;
-use fathom_search::layer_loop::{Ending, Observer, Progress, Settings, Tuning};
+use fathom_search::task::{Ending, Observer, Progress, Settings, Tuning};
 
-use crate::assemble::{self, Model};
+use crate::assemble::Model;
+use crate::error::RunError;
 use crate::execution::Execution;
 use crate::layer_engine::LayerEngine;
-use crate::observer::Watcher;
-use crate::run::RunError;
-use crate::settings::Resources;
+use crate::monitor::Monitor;
+use crate::resources::Resources;
 
 /// The values that were seen of each variable, and whether every reachable state was looked at.
 #[derive(Clone, Debug)]
@@ -25,10 +25,10 @@ pub struct Observed {
 }
 
 /// Explores a model, up to the limits, and notes the values of its variables.
-pub fn observe(model: &Model, resources: &Resources, watcher: &Watcher) -> Result<Observed, RunError> {
-    let system = model.system(Vec::new(), Execution::wanted(resources, watcher));
+pub fn observe(model: &Model, resources: &Resources, monitor: &dyn Monitor) -> Result<Observed, RunError> {
+    let system = model.system(Vec::new(), Execution::wanted(resources, monitor));
     let components = &system.shape().components;
-    let measuring = Measuring { watcher, components, values: Mutex::new(vec![None; components.len()]) };
+    let measuring = Measuring { monitor, components, values: Mutex::new(vec![None; components.len()]) };
     let settings = Settings {
         threads: resources.threads,
         conditions: Vec::new(),
@@ -37,9 +37,9 @@ pub fn observe(model: &Model, resources: &Resources, watcher: &Watcher) -> Resul
         coverage: false,
         tuning: Tuning::default(),
     };
-    let budget = assemble::data_budget(resources)?;
+    let budget = resources.data_budget()?;
     let outcome = LayerEngine::Ram.search(&system, &budget, &settings, &measuring, None)?.outcome;
-    watcher.finish().map_err(RunError::Records)?;
+    monitor.finish().map_err(RunError::Records)?;
     let values = measuring.values.into_inner().expect("no thread panics while it notes values");
     Ok(Observed { values, complete: outcome.ending == Ending::Complete })
 }
@@ -73,18 +73,18 @@ fn cell(domain: Option<Domain>, bits: u32) -> String {
 
 /// Watches as another does, and notes the values of every state.
 struct Measuring<'a> {
-    watcher: &'a Watcher,
+    monitor: &'a dyn Monitor,
     components: &'a [Component],
     values: Mutex<Vec<Option<Domain>>>,
 }
 
 impl Observer for Measuring<'_> {
     fn stop(&self) -> bool {
-        self.watcher.stop()
+        self.monitor.stop()
     }
 
     fn progress(&self, progress: Progress) {
-        self.watcher.progress(progress);
+        self.monitor.progress(progress);
     }
 
     fn expanded(&self, _layer: u64, sources: Records<'_>) {

@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 
 use certificate::Certificate;
 use command::{Ran, model, run};
-use fathom::assemble::{Model, ModelOptions};
+use fathom::assemble::{Model, ModelOptions, ModelSettings};
 use fathom::check::Verdict;
+use fathom::disk_settings::DiskSettings;
 use fathom::home::Home;
 use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
 use fathom::property::Faults;
-use fathom::settings::{DiskSettings, ModelSettings, Resources};
+use fathom::resources::Resources;
 use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::manifest::{Named, RunDirectory};
@@ -207,8 +208,8 @@ fn with_automaton(formula: &str, automaton: &Automaton) -> Option<(Verdict, Ran)
     let home = Home::new(&DiskSettings { folder: Some(folder.clone()), ..DiskSettings::default() }, identity);
     home.volume().expect("a folder");
     let resources = Resources { threads: 1, data_budget: Some(64 << 20), ..Resources::of_this_machine() };
-    let watcher = Watcher::silent(None);
-    let checked = liveness::check(&model, &property, &settings, &resources, &watcher, Some(&home));
+    let clock = Clock::new(None);
+    let checked = liveness::check(&model, &property, &settings, &resources, &clock, Some(&home));
     let verdict = match checked {
         Ok(checked) => checked.answers[0].verdict,
         Err(error) => {

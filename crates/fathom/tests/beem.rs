@@ -12,8 +12,9 @@ use fathom_model::expression::{Expression, Overflow};
 use fathom_model::program::{Label, LabelKind, Program, PropertyProcess};
 use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
+use fathom_search::bodies::stages::run;
 use fathom_search::engines::ram::RamTable;
-use fathom_search::layer_loop::{Ending, Settings, Tuning, Unobserved, run};
+use fathom_search::task::{Ending, Settings, Tuning, Unobserved};
 use oracle::bfs::{Limits, explore};
 
 /// Instances with more states are left to `cargo xtask corpus`.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use fathom::assemble::{Model, ModelOptions};
 use fathom::check::Verdict;
+use fathom::explore::explore;
 use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
 use fathom::property::Faults;
-use fathom::run::explore;
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::tier::Plan;
 
@@ -69,7 +69,7 @@ fn verdict(model: &Model, property: &LivenessProperty, engine: LivenessEngine) -
         generation: LayerEngine::Auto(Plan::LookUp),
         stack: None,
     };
-    let checked = liveness::check(model, property, &settings, &resources(), &Watcher::silent(None), None);
+    let checked = liveness::check(model, property, &settings, &resources(), &Clock::new(None), None);
     checked.expect("the machine suffices").verdict()
 }
 
@@ -141,7 +141,7 @@ fn property_processes_have_their_published_verdicts_and_products() {
             );
         }
         let explored =
-            explore(&model, Some(&property), LayerEngine::Ram, &resources(), &Watcher::silent(None), None);
+            explore(&model, Some(&property), LayerEngine::Ram, &resources(), &Clock::new(None), None);
         let counts = explored.expect("the machine suffices").counts;
         let figures = [counts.states, counts.transitions].map(|figure| figure.map(|it| it.to_string()));
         assert_eq!(figures, [3, 4].map(|column| Some(row[column].clone())), "{}", row[0]);

@@ -5,15 +5,15 @@ use std::path::Path;
 use fathom::assemble::{Model, ModelOptions};
 use fathom::check::{Stop, Verdict};
 use fathom::hunt::{check_bitstate, random_walks};
-use fathom::observer::Watcher;
-use fathom::property::{Plan, Questions};
-use fathom::run::Limit;
-use fathom::settings::Resources;
+use fathom::limit::Limit;
+use fathom::monitor::Clock;
+use fathom::plan::{Plan, Questions};
+use fathom::resources::Resources;
 use fathom_disk::budget::Budget;
-use fathom_search::depth_first;
+use fathom_search::bodies::depth_first;
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
-use fathom_search::layer_loop::Unobserved;
-use fathom_search::path::Room;
+use fathom_search::task::Unobserved;
+use fathom_search::traces::path::Room;
 
 fn model(name: &str) -> Model {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(format!("{name}.dve"));
@@ -32,7 +32,7 @@ fn random_walks_are_the_same_for_every_number_of_threads() {
     for seed in 0..5 {
         let walk = |threads| {
             let resources = Resources { threads, ..Resources::of_this_machine() };
-            let checked = random_walks(&model, &plan, 100_000, seed, &resources, &Watcher::silent(None));
+            let checked = random_walks(&model, &plan, 100_000, seed, &resources, &Clock::new(None));
             checked.unwrap_or_else(|error| panic!("{error}"))
         };
         let (one, two) = (walk(1), walk(2));
@@ -47,7 +47,7 @@ fn walks_that_find_nothing_prove_nothing() {
     let model = model("peterson");
     let plan = plan(&model, "not (P_0.critical and P_1.critical)");
     let resources = Resources { threads: 2, max_depth: Some(50), ..Resources::of_this_machine() };
-    let checked = random_walks(&model, &plan, 100, 1, &resources, &Watcher::silent(None));
+    let checked = random_walks(&model, &plan, 100, 1, &resources, &Clock::new(None));
     let checked = checked.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(checked.verdict(), Verdict::Unknown);
     assert_eq!(checked.exploration.limit, Some(Limit::Lossy));
@@ -88,7 +88,7 @@ fn bits_find_violations_and_prove_nothing() {
     let model = model("lost_update");
     let resources = Resources { data_budget: Some(4 << 20), ..Resources::of_this_machine() };
     let check = |plan: &Plan| {
-        let checked = check_bitstate(&model, plan, Stop::Never, &resources, &Watcher::silent(None));
+        let checked = check_bitstate(&model, plan, Stop::Never, &resources, &Clock::new(None));
         checked.unwrap_or_else(|error| panic!("{error}"))
     };
     let violated = check(&plan(&model, "not (Judge.done and counter == 2)"));
@@ -105,7 +105,7 @@ fn bits_that_are_nearly_all_set_estimate_nothing() {
     let model = model("hypercube");
     // About as many bits as states.
     let resources = Resources { data_budget: Some(128 << 10), ..Resources::of_this_machine() };
-    let checked = check_bitstate(&model, &plan(&model, "1"), Stop::Never, &resources, &Watcher::silent(None));
+    let checked = check_bitstate(&model, &plan(&model, "1"), Stop::Never, &resources, &Clock::new(None));
     let checked = checked.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(checked.verdict(), Verdict::Unknown);
     assert_eq!(checked.exploration.counts.states_estimate, None);

@@ -11,10 +11,11 @@ use expectations::{Expectations, Expected};
 use fathom::assemble::{Model, ModelOptions};
 use fathom::check::{Answer, Checked, Stop, Verdict, check};
 use fathom::layer_engine::LayerEngine;
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
+use fathom::plan::{Plan, Questions};
 use fathom::possibility;
-use fathom::property::{DeadlockKind, Plan, PropertyKind, Questions};
-use fathom::settings::Resources;
+use fathom::property::{DeadlockKind, PropertyKind};
+use fathom::resources::Resources;
 use fathom_model::expression::Overflow;
 use oracle::bfs::{Explored, Limits, explore};
 
@@ -61,10 +62,10 @@ fn compare(
 ) -> Checked {
     let plan = plan(model, expected);
     let resources = Resources { threads, jit, ..Resources::of_this_machine() };
-    let checked = check(model, &plan, engine, Stop::Never, &resources, &Watcher::silent(None), None)
+    let checked = check(model, &plan, engine, Stop::Never, &resources, &Clock::new(None), None)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let possible =
-        plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &Watcher::silent(None)));
+        plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &Clock::new(None)));
     let possible: Vec<Answer> = possible
         .flat_map(|it| it.unwrap_or_else(|error| panic!("{}: {error}", path.display())).answers)
         .collect();

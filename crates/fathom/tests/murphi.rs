@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Checked, Stop, Verdict, check};
 use fathom::layer_engine::LayerEngine;
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
+use fathom::plan::{Plan, Questions};
 use fathom::possibility;
-use fathom::property::{DeadlockKind, Faults, Plan, Questions};
-use fathom::settings::Resources;
+use fathom::property::{DeadlockKind, Faults};
+use fathom::resources::Resources;
 use fathom_lang::source::SourceText;
 
 fn corpus(folder: &str) -> Option<PathBuf> {
@@ -33,11 +34,11 @@ fn run(
     let model = Model::read(path, &options).unwrap_or_else(|error| panic!("{error}"));
     let plan = Plan::new(&model, questions).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let resources = Resources { jit, threads: 1, max_depth, ..Resources::of_this_machine() };
-    let watcher = Watcher::silent(None);
-    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &watcher, None)
+    let clock = Clock::new(None);
+    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &clock, None)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     for possibility in &plan.possibilities {
-        let next = possibility::check(&model, possibility, &resources, &watcher);
+        let next = possibility::check(&model, possibility, &resources, &clock);
         let next = next.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         checked = checked.and(next, Stop::First);
     }
@@ -217,8 +218,8 @@ fn cover_statements_are_told() {
             Plan::new(&model, &Questions { deadlock: Some(DeadlockKind::Off), ..Questions::default() })
                 .unwrap_or_else(|error| panic!("{error}"));
         let resources = Resources { jit, threads: 1, ..Resources::of_this_machine() };
-        let watcher = Watcher::silent(None);
-        let checked = check(&model, &plan, LayerEngine::Ram, Stop::Never, &resources, &watcher, None)
+        let clock = Clock::new(None);
+        let checked = check(&model, &plan, LayerEngine::Ram, Stop::Never, &resources, &clock, None)
             .unwrap_or_else(|error| panic!("{error}"));
         let covered = checked.answers.iter().filter(|answer| answer.verdict == Verdict::Holds);
         let covered: Vec<&str> = covered.map(|answer| &*answer.property.name).collect();

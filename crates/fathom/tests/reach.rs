@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use fathom::assemble::{Model, ModelOptions};
 use fathom::check::{Stop, check};
 use fathom::layer_engine::LayerEngine;
-use fathom::observer::Watcher;
-use fathom::property::{Faults, Plan, Questions};
-use fathom::settings::Resources;
+use fathom::monitor::Clock;
+use fathom::plan::{Plan, Questions};
+use fathom::property::Faults;
+use fathom::resources::Resources;
 use fathom_model::expression::Overflow;
 use oracle::bfs::{Limits, explore};
 
@@ -71,9 +72,8 @@ fn compare(folder: &Path, goal: &Path, instance: &str) -> Option<usize> {
         Questions { goals: vec![text.trim().to_owned()], faults: Faults::Report, ..Questions::default() };
     let plan = Plan::new(&model, &questions).unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
     let resources = Resources { threads: 2, ..Resources::of_this_machine() };
-    let checked =
-        check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Watcher::silent(None), None)
-            .unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
+    let checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Clock::new(None), None)
+        .unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
     let found = checked.answers[0].trace.as_ref().map(|trace| trace.length() as usize);
     let system = model.interpreter(plan.labels.clone());
     let judge = explore(&system, Limits::states(usize::MAX)).expect("the limits are wide");

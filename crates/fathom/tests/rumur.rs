@@ -9,10 +9,10 @@ use std::process::Command;
 use fathom::assemble::{Language, Model, ModelOptions};
 use fathom::check::{Stop, Verdict, check};
 use fathom::layer_engine::LayerEngine;
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
+use fathom::plan::{Plan, Questions};
 use fathom::possibility;
-use fathom::property::{Plan, Questions};
-use fathom::settings::Resources;
+use fathom::resources::Resources;
 use fathom_lang::source::SourceText;
 use oracle::murphi_source::random_murphi;
 
@@ -51,12 +51,12 @@ fn fathom(text: &str, jit: bool) -> (Told, String) {
     let model = model.unwrap_or_else(|error| panic!("{error}\n{text}"));
     let plan = Plan::new(&model, &Questions::default()).expect("nothing in particular is asked");
     let resources = Resources { jit, threads: 1, ..Resources::of_this_machine() };
-    let watcher = Watcher::silent(None);
-    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &watcher, None)
+    let clock = Clock::new(None);
+    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &clock, None)
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let counts = checked.exploration.counts.clone();
     for possibility in &plan.possibilities {
-        let next = possibility::check(&model, possibility, &resources, &watcher);
+        let next = possibility::check(&model, possibility, &resources, &clock);
         let next = next.unwrap_or_else(|error| panic!("{error}\n{text}"));
         checked = checked.and(next, Stop::First);
     }

@@ -10,10 +10,11 @@ use fathom::hunt::check_bitstate;
 use fathom::layer_engine::LayerEngine;
 use fathom::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom::liveness_property::{Fairness, LivenessQuestions};
-use fathom::observer::Watcher;
+use fathom::monitor::Clock;
+use fathom::plan::{Plan, Questions};
 use fathom::possibility;
-use fathom::property::{DeadlockKind, Faults, Plan, Questions};
-use fathom::settings::Resources;
+use fathom::property::{DeadlockKind, Faults};
+use fathom::resources::Resources;
 use fathom_lang::source::SourceText;
 use fathom_model::symmetry::{Orbits, Scratch};
 use fathom_model::system::TransitionSystem;
@@ -135,10 +136,10 @@ fn verdicts(
 ) -> Vec<(Verdict, Option<usize>)> {
     let plan = Plan::new(model, questions).unwrap_or_else(|error| panic!("{error}"));
     let resources = Resources { jit, threads: 2, ..Resources::of_this_machine() };
-    let checked = check(model, &plan, engine, Stop::Never, &resources, &Watcher::silent(None), None)
+    let checked = check(model, &plan, engine, Stop::Never, &resources, &Clock::new(None), None)
         .unwrap_or_else(|error| panic!("{}: {error}", model.source().name()));
-    let watcher = Watcher::silent(None);
-    let possible = plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &watcher));
+    let clock = Clock::new(None);
+    let possible = plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &clock));
     let checked = possible
         .fold(checked, |checked, it| checked.and(it.unwrap_or_else(|error| panic!("{error}")), Stop::Never));
     let told =
@@ -161,7 +162,7 @@ fn is_violated(model: &Model, formula: &str, fair: bool, engine: LivenessEngine)
         stack: None,
     };
     let resources = Resources { threads: 1, ..Resources::of_this_machine() };
-    let checked = liveness::check(model, &property, &settings, &resources, &Watcher::silent(None), None)
+    let checked = liveness::check(model, &property, &settings, &resources, &Clock::new(None), None)
         .unwrap_or_else(|error| panic!("{formula}: {error}\n{}", model.source().text()));
     checked.answers[0].verdict == Verdict::Violated
 }
@@ -435,7 +436,7 @@ fn hunts_with_symmetry_find_what_there_is() {
         let exact = Questions { stated: vec![], ..questions.clone() };
         let plan = Plan::new(&joined, &questions).unwrap_or_else(|error| panic!("{error}"));
         let resources = Resources { data_budget: Some(16 << 20), threads: 1, ..Resources::of_this_machine() };
-        let hunted = check_bitstate(&joined, &plan, Stop::Never, &resources, &Watcher::silent(None))
+        let hunted = check_bitstate(&joined, &plan, Stop::Never, &resources, &Clock::new(None))
             .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
         let expected = verdicts(&plain, &exact, LayerEngine::Ram, true);
         for (answer, (verdict, _)) in hunted.answers.iter().zip(&expected) {

@@ -15,10 +15,12 @@ use fathom_model::system::TransitionSystem;
 
 use super::ram::{self, RamTable};
 use super::tier::{DiskUse, Finished, Journal, Opened, Options, Tier};
+use crate::bodies::stages::{self, ClosedLayer, LayerPolicy, Moment};
 use crate::error::SearchError;
-use crate::layer_loop::{self, ClosedLayer, Ending, LayerPolicy, Moment, Observer, Outcome, Settings};
-use crate::path::{Path, Room};
-use crate::trace;
+use crate::stores::Layered;
+use crate::task::{Ending, Observer, Outcome, Settings};
+use crate::traces::path::{Path, Room};
+use crate::traces::trace;
 
 /// What was kept of a search, for paths.
 #[derive(Debug)]
@@ -151,8 +153,8 @@ impl Task<'_> {
         }
         let mut in_ram = InRam { table, journal };
         let outcome = match boundary {
-            Some(boundary) => layer_loop::go_on(system, &mut in_ram, budget, settings, observer, &boundary)?,
-            None => layer_loop::run(system, &mut in_ram, budget, settings, observer)?,
+            Some(boundary) => stages::go_on(system, &mut in_ram, budget, settings, observer, &boundary)?,
+            None => stages::run(system, &mut in_ram, budget, settings, observer)?,
         };
         Ok((in_ram, outcome))
     }
@@ -162,8 +164,8 @@ impl Task<'_> {
         let Task { system, budget, settings, observer, .. } = *self;
         let (mut tier, boundary) = self.tier()?;
         let outcome = match boundary {
-            Some(boundary) => layer_loop::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
-            None => layer_loop::run(system, &mut tier, budget, settings, observer)?,
+            Some(boundary) => stages::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
+            None => stages::run(system, &mut tier, budget, settings, observer)?,
         };
         if self.disk.lasts && outcome.ending == Ending::Complete {
             tier.put_to_rest(&outcome.boundary)?;
@@ -250,7 +252,9 @@ impl LayerPolicy for InRam {
             None => Ok(()),
         }
     }
+}
 
+impl Layered for InRam {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         self.table.visit_layer(layer, visit)
     }

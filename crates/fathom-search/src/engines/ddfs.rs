@@ -1,7 +1,7 @@
 //! Policy of the depth-first search: a perfect hash and one bit per state.
 //!
 //! S. Edelkamp, P. Sanders, P. Šimeček, "Semi-external LTL model checking", CAV 2008: *double* depth-first search. When all states are known and those that may recur are numbered
-//! ([`crate::closed_set`]), a first search walks these, from each of them that it has not met, and writes accepting states down in the order in which it leaves them; then the bits are cleared, and
+//! ([`crate::files::closed_set`]), a first search walks these, from each of them that it has not met, and writes accepting states down in the order in which it leaves them; then the bits are cleared, and
 //! from each of those states in that order a second search walks what no second search has walked and looks for a step back to where it started. The seeds and their order are those of
 //! nested depth-first search (Courcoubetis, Vardi, Wolper, Yannakakis 1992), and so is what is found; but one bit serves both searches.
 //!
@@ -16,13 +16,14 @@ use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 
 use super::semi_owcty::{Outcome, Search, with_stem};
-use crate::bits::Bits;
-use crate::closed_set::{ClosedSet, Reached};
-use crate::depth_first::{Purpose, Visited, Walk};
+use crate::bodies::depth_first::path_stack::{PathStack, Spill};
+use crate::bodies::depth_first::{Purpose, Walk};
 use crate::error::SearchError;
-use crate::layer_loop::Ending;
-use crate::path::{Path, PathBuilder};
-use crate::path_stack::{PathStack, Spill};
+use crate::files::closed_set::{ClosedSet, Reached};
+use crate::stores::Visited;
+use crate::stores::bits::Bits;
+use crate::task::Ending;
+use crate::traces::path::{Path, PathBuilder};
 
 /// Bytes of a block of the file of accepting states, at most.
 const BLOCK_BYTES_MAX: usize = 1 << 16;

@@ -2,13 +2,11 @@
 
 pub mod auto;
 pub mod bitstate;
-mod closing;
 pub mod ddfs;
-mod mail;
 pub mod ndfs;
 pub mod positions;
 pub mod ram;
-mod routes;
+pub mod retrace;
 pub mod semi_owcty;
 pub mod stern_dill;
 pub mod tier;

@@ -23,12 +23,13 @@ use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 use fathom_model::system::TransitionSystem;
 
-use crate::depth_first::{Found, Purpose, Visited, Walk};
+use crate::bodies::depth_first::path_stack::{PathIndex, PathStack, Spill};
+use crate::bodies::depth_first::{Found, Purpose, Walk};
 use crate::error::SearchError;
-use crate::lasso::Lasso;
-use crate::layer_loop::{Ending, Observer};
-use crate::path::Room;
-use crate::path_stack::{PathIndex, PathStack, Spill};
+use crate::stores::Visited;
+use crate::task::{Ending, Observer};
+use crate::traces::lasso::Lasso;
+use crate::traces::path::Room;
 
 /// Every record, exactly, in RAM.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Policy of the fix-point: everything in RAM that is small, everything else on a volume.
 //!
 //! J. Barnat, L. Brim, P. Šimeček, "I/O efficient accepting cycle detection", CAV 2007; S. Edelkamp, P. Sanders, P. Šimeček, "Semi-external LTL model checking", CAV 2008. A breadth-first
-//! search generates the states; they are sorted and numbered by a perfect hash ([`crate::closed_set`]); the fix-point ([`crate::fix_point`]) keeps bits and counters by
+//! search generates the states; they are sorted and numbered by a perfect hash ([`crate::files::closed_set`]); the fix-point ([`crate::bodies::passes`]) keeps bits and counters by
 //! number. A run is told by its cycle among what is left (`cycle.rs`), and the way there by the layers of the first search.
 //!
 //! Memory: that of the first search, and after it about 10 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.
@@ -14,19 +14,19 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
-use crate::bits::Bits;
-use crate::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
-use crate::cycle;
+use crate::bodies::passes::{self, Stand, Witness};
 use crate::error::SearchError;
-use crate::expander::Expander;
-use crate::fix_point::{self, Stand, Witness};
-use crate::lasso::Lasso;
-use crate::layer_loop::Observer;
-use crate::pass_log::{PassLog, TakenUp};
-use crate::path::{Path, Room};
-use crate::ranks::RankLog;
-use crate::successor_graph::GraphUse;
-use crate::trace::path_through;
+use crate::expansion::by_number::Expander;
+use crate::files::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
+use crate::files::successor_graph::GraphUse;
+use crate::liveness::cycle;
+use crate::liveness::pass_log::{PassLog, TakenUp};
+use crate::proof::ranks::RankLog;
+use crate::stores::bits::Bits;
+use crate::task::Observer;
+use crate::traces::lasso::Lasso;
+use crate::traces::path::{Path, Room};
+use crate::traces::trace::path_through;
 
 /// What is searched, and with what.
 #[derive(Clone, Copy)]
@@ -142,7 +142,7 @@ fn proven(
     };
     let (passes, log, taken_up) = match &mut certificate {
         Some(certificate) => ranked_passes(search, reached, &set, recurs, certificate)?,
-        None => (fix_point::run(task(search, &set), None, None, None)?, None, None),
+        None => (passes::run(task(search, &set), None, None, None)?, None, None),
     };
     let mut outcome = Outcome {
         stopped: passes.left.is_none(),
@@ -179,10 +179,10 @@ fn proven(
     Ok(outcome)
 }
 
-fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> fix_point::Task<'a> {
+fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> passes::Task<'a> {
     let Search { system, weak, threads, graph, disk_room, volume, observer, .. } = *search;
     let budget = search.room.budget();
-    fix_point::Task { system, set, weak, threads, graph, room: disk_room, volume, budget, observer }
+    passes::Task { system, set, weak, threads, graph, room: disk_room, volume, budget, observer }
 }
 
 /// Passes that tell ranks, from where earlier ones stood; the ranks, and where that was.
@@ -192,7 +192,7 @@ fn ranked_passes(
     set: &ClosedSet<'_>,
     recurs: Recurs<'_>,
     (directory, tag): &mut Certificate<'_>,
-) -> Result<(fix_point::Outcome, Option<RankLog>, Option<Stand>), SearchError> {
+) -> Result<(passes::Outcome, Option<RankLog>, Option<Stand>), SearchError> {
     let Search { system, weak, room, commit_every, .. } = *search;
     let budget = room.budget();
     let taken_up = TakenUp::of(directory, set.len(), budget)?;
@@ -206,7 +206,7 @@ fn ranked_passes(
     }
     let stood = begun.as_ref().map(|begun| begun.stand);
     let mut keeper = PassLog::new(directory, &log, commit_every, budget);
-    let passes = fix_point::run(task(search, set), begun, Some(&log), Some(&mut keeper))?;
+    let passes = passes::run(task(search, set), begun, Some(&log), Some(&mut keeper))?;
     Ok((passes, Some(log), stood))
 }
 

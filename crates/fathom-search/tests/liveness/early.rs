@@ -3,9 +3,9 @@
 use fathom_disk::budget::Budget;
 use fathom_ltl::strength::{Strength, profile, saturated};
 use fathom_model::system::TransitionSystem;
-use fathom_search::early::{Early, Sign};
-use fathom_search::lasso::Lasso;
-use fathom_search::path::Room;
+use fathom_search::liveness::early::{Early, Sign};
+use fathom_search::traces::lasso::Lasso;
+use fathom_search::traces::path::Room;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::random::Random;
 

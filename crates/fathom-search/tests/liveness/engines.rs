@@ -10,8 +10,7 @@ use fathom_ltl::product::{AutomatonNames, Product};
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
-use fathom_search::closed_set::{ALL_RECUR, KeptLayers, Reached, Recurs};
-use fathom_search::disk_set::DiskSet;
+use fathom_search::bodies::stages::{self};
 use fathom_search::engines::bitstate::Bitstate;
 use fathom_search::engines::ndfs::{self, ExactSet, Settings};
 use fathom_search::engines::ram::RamTable;
@@ -19,10 +18,12 @@ use fathom_search::engines::semi_owcty::{Outcome, Search};
 use fathom_search::engines::tier::{Finished, Options, Plan, Tier};
 use fathom_search::engines::{ddfs, semi_owcty};
 use fathom_search::error::SearchError;
-use fathom_search::lasso::Lasso;
-use fathom_search::layer_loop::{self, Ending, Tuning, Unobserved};
-use fathom_search::path::Room;
-use fathom_search::successor_graph::GraphUse;
+use fathom_search::files::closed_set::{ALL_RECUR, KeptLayers, Reached, Recurs};
+use fathom_search::files::successor_graph::GraphUse;
+use fathom_search::stores::disk_set::DiskSet;
+use fathom_search::task::{self, Ending, Tuning, Unobserved};
+use fathom_search::traces::lasso::Lasso;
+use fathom_search::traces::path::Room;
 use oracle::bfs::{Limits, explore};
 
 /// An engine: gives a lasso of the system with several marks that it is given, if it finds one. It is told which states may recur.
@@ -194,7 +195,7 @@ pub(crate) fn finished(system: &dyn TransitionSystem, budget: &Budget, threads: 
     let volume = Volume::in_memory(512);
     let (mut tier, _) =
         Tier::open(&volume, budget, system.shape(), threads, OPTIONS).expect("memory suffices");
-    let generated = layer_loop::run(system, &mut tier, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(system, &mut tier, budget, &settings(threads), &Unobserved);
     assert_eq!(generated.expect("memory suffices").ending, Ending::Complete);
     tier.into_finished().expect("it has come to its end")
 }
@@ -263,7 +264,7 @@ fn on_disk_within(
         other => other.expect("memory does not fail"),
     };
     drop(kept);
-    let generated = layer_loop::run(system, &mut tier, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(system, &mut tier, budget, &settings(threads), &Unobserved);
     let generated = match generated {
         Err(SearchError::Budget(refusal)) => return Err(refusal),
         other => other.expect("memory does not fail"),
@@ -374,15 +375,15 @@ fn double_once(system: &dyn TransitionSystem, recurs: Recurs<'_>, bytes: usize, 
 /// All states, breadth-first.
 pub(crate) fn generated(system: &dyn TransitionSystem, budget: &Budget, threads: usize) -> (RamTable, u64) {
     let mut table = RamTable::new(system.shape(), budget, threads).expect("the budget suffices");
-    let generated = layer_loop::run(system, &mut table, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(system, &mut table, budget, &settings(threads), &Unobserved);
     let generated = generated.expect("the budget suffices");
     assert_eq!(generated.ending, Ending::Complete);
     table.forget_table().expect("an empty table is small");
     (table, generated.layers.len() as u64)
 }
 
-fn settings(threads: usize) -> layer_loop::Settings {
-    layer_loop::Settings {
+fn settings(threads: usize) -> task::Settings {
+    task::Settings {
         threads,
         conditions: Vec::new(),
         stop_at_first: false,

@@ -13,9 +13,9 @@ use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_ltl::product::Product;
 use fathom_search::engines::semi_owcty::{self, Outcome, Search};
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{Observer, Unobserved};
-use fathom_search::path::Room;
-use fathom_search::successor_graph::GraphUse;
+use fathom_search::files::successor_graph::GraphUse;
+use fathom_search::task::{Observer, Unobserved};
+use fathom_search::traces::path::Room;
 use oracle::graph::Graph;
 use oracle::random::Random;
 

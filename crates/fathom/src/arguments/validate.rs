@@ -11,17 +11,21 @@ use super::raw::{
     OverflowArgument, ProgressArgument, QuestionArguments, ResourceArguments, SimulateArguments,
     StopArgument, StoreArgument, SymmetryArgument, SymmetryArguments,
 };
-use crate::assemble::{Language, ModelOptions};
+use crate::assemble::{Language, ModelOptions, ModelSettings};
 use crate::check::Stop;
+use crate::disk_settings::DiskSettings;
+use crate::export::GraphFormat;
 use crate::layer_engine::LayerEngine;
 use crate::liveness_property::LivenessQuestions;
-use crate::liveness_search::LivenessEngine;
+use crate::liveness_task::LivenessEngine;
 use crate::machine;
-use crate::property::{DeadlockKind, Faults, Questions};
+use crate::plan::Questions;
+use crate::property::{DeadlockKind, Faults};
 use crate::report::text::bytes;
+use crate::resources::Resources;
 use crate::settings::{
-    AuditSettings, CheckEngine, CheckSettings, Destination, DiskSettings, Dump, ExploreSettings, GraphFormat,
-    ModelSettings, OutputSettings, ProgressMode, Resources, SimulateSettings, TraceFile, TraceFormat, Walk,
+    AuditSettings, CheckEngine, CheckSettings, Destination, Dump, ExploreSettings, OutputSettings,
+    ProgressMode, SimulateSettings, TraceFile, TraceFormat, Walk,
 };
 
 /// The arguments do not make sense together.

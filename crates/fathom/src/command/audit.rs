@@ -6,11 +6,11 @@ use anyhow::Context;
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_model::system::TransitionSystem;
-use fathom_search::audit::{Audit, AuditError, Audited};
-use fathom_search::layer_loop::{Settings, Tuning};
+use fathom_search::proof::audit::{Audit, AuditError, Audited};
+use fathom_search::task::{Settings, Tuning};
 
 use super::{Output, plan, print_summary, read_model, say, watcher};
-use crate::assemble::{self, Model};
+use crate::assemble::{Model, ModelSettings};
 use crate::assumption::Choices;
 use crate::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
 use crate::check::CheckedSystem;
@@ -18,13 +18,16 @@ use crate::execution::Execution;
 use crate::home::{Committed, Home};
 use crate::identity::{Behaviour, Identity};
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
+use crate::monitor::Monitor as _;
 use crate::observer::Watcher;
-use crate::property::{Faults, Plan, Property};
+use crate::plan::Plan;
+use crate::property::{Faults, Property};
 use crate::report::text::{assuming, bytes, plural};
 use crate::report::{Exit, json};
+use crate::resources::Resources;
 use crate::scratch::Scratch;
 use crate::session::Session;
-use crate::settings::{AuditSettings, ModelSettings, Resources};
+use crate::settings::AuditSettings;
 
 /// Checks the certificate in a directory and reports. One that could not be checked to its end is neither accepted nor refused.
 pub fn run(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> {
@@ -205,7 +208,7 @@ fn in_scratch<T>(
     work: impl FnOnce(&Volume, &Budget, &Watcher) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     // One thread checks.
-    let budget = assemble::data_budget(&Resources { threads: 1, ..settings.resources.clone() })?;
+    let budget = Resources { threads: 1, ..settings.resources.clone() }.data_budget()?;
     let scratch = Scratch::anywhere().context("cannot make a folder for the files of the audit")?;
     let volume = scratch.volume().context("cannot use the folder for the files of the audit")?;
     let watcher = watcher(session, &settings.output, std::convert::identity)?;

@@ -9,21 +9,21 @@ use crate::assemble::Model;
 use crate::assumption::Choices;
 use crate::check::{self, Checked, Stop, Verdict};
 use crate::home::Home;
-use crate::hunt;
 use crate::identity::Identity;
 use crate::layer_engine::LayerEngine;
+use crate::limit::Limit;
 use crate::liveness::{self, LivenessEngine, LivenessSettings};
 use crate::liveness_property::LivenessProperty;
-use crate::possibility;
+use crate::plan::Plan;
 use crate::progress::Meter;
-use crate::property::{Plan, Property};
+use crate::property::Property;
 use crate::report::escape::{Escaping, Printable};
 use crate::report::json::{self, Report};
 use crate::report::trace::{self, Shown, TraceDocument};
 use crate::report::{Exit, text};
-use crate::run::Limit;
 use crate::session::Session;
 use crate::settings::{CheckEngine, CheckSettings, Destination, TraceFormat};
+use crate::{hunt, possibility};
 
 /// Checks a model and reports.
 pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> {
@@ -267,7 +267,7 @@ pub(super) fn report(
         let report = Report::of_check(command, model, checked, &assumptions);
         output.write_with(|out| json::write(&report, out))?;
     }
-    Ok(checked.exit())
+    Ok(checked.verdict().into())
 }
 
 /// What holds of no state at all says nothing.

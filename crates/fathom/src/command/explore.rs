@@ -4,21 +4,19 @@ use anyhow::Context;
 use fathom_model::system::TransitionSystem;
 
 use super::{Output, granted, home, print, print_summary, read_model, say, searched, settle, watcher};
-use crate::assemble::Model;
+use crate::assemble::{Model, ModelSettings};
 use crate::execution::Execution;
-use crate::export::{self, RecordFile};
+use crate::export::{self, GraphFormat, RecordFile};
 use crate::home::Home;
 use crate::identity::Identity;
 use crate::layer_engine::LayerEngine;
 use crate::liveness_property::{LivenessProperty, LivenessQuestions};
-use crate::liveness_search;
 use crate::observer::Watcher;
 use crate::report::json::{self, Report};
 use crate::report::{Exit, text};
-use crate::run;
 use crate::session::Session;
-use crate::settings::{Dump, ExploreSettings, GraphFormat, ModelSettings};
-use crate::widths;
+use crate::settings::{Dump, ExploreSettings};
+use crate::{explore, liveness_search, widths};
 
 /// Explores a model and reports.
 pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit> {
@@ -54,7 +52,14 @@ pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit
     let home = home_of(&model, product.as_ref(), settings, session)?;
     let mut exploration = searched(
         home.as_ref(),
-        run::explore(&model, product.as_ref(), settings.engine, &settings.resources, &watcher, home.as_ref()),
+        explore::explore(
+            &model,
+            product.as_ref(),
+            settings.engine,
+            &settings.resources,
+            &watcher,
+            home.as_ref(),
+        ),
     )?;
     settle(home.as_ref(), &mut exploration)?;
     let summary = text::exploration(&model, &exploration);

@@ -16,20 +16,23 @@ use std::os::unix::ffi::OsStrExt;
 use anyhow::Context;
 use fathom_lang::diagnostic::SHOWN_MAX;
 
-use crate::assemble::{Model, ModelError};
+use crate::assemble::{Model, ModelError, ModelSettings};
+use crate::disk_settings::DiskSettings;
+use crate::error::RunError;
+use crate::exploration::Exploration;
 use crate::home::Home;
 use crate::identity::Identity;
 use crate::layer_engine::LayerEngine;
-use crate::machine;
+use crate::limit::Limit;
 use crate::observer::Watcher;
+use crate::plan::{Plan, PlanError, Questions};
 use crate::progress::Meter;
-use crate::property::{Plan, PlanError, Questions};
-use crate::reading;
 use crate::report::say::{say, say_coloured};
 use crate::report::text::{bytes, plural};
-use crate::run::{Exploration, Limit, RunError};
+use crate::resources::Resources;
 use crate::session::Session;
-use crate::settings::{DiskSettings, ModelSettings, OutputSettings, Resources};
+use crate::settings::OutputSettings;
+use crate::{machine, reading};
 
 use output::{Output, print, print_bytes, print_summary, stream_summary};
 

@@ -5,23 +5,21 @@ use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
 use anyhow::Context;
-use fathom_search::path::Room;
+use fathom_search::traces::path::Room;
 
 use super::check::{Outputs, report};
 use super::{Output, granted, plan, print, read_model, watcher};
-use crate::assemble::{self, Model};
+use crate::assemble::Model;
 use crate::assumption::Choices;
-use crate::hunt;
-use crate::layer_engine;
+use crate::plan::Plan;
 use crate::progress::Meter;
-use crate::property::Plan;
 use crate::report::Exit;
 use crate::report::text::plural;
 use crate::report::trace::{SavedDocument, Shown, step_line, write_run};
 use crate::session::Session;
 use crate::settings::{Destination, SimulateSettings, Walk};
 use crate::simulate::{Choice, Simulation, SimulationError};
-use crate::user_file;
+use crate::{hunt, layer_engine, user_file};
 
 const HELP: &str = "  NUMBER             take that step
   back [N]           take back the last step, or the last N
@@ -86,7 +84,7 @@ fn at_random(
 }
 
 fn by_hand(model: &Model, plan: &Plan, settings: &SimulateSettings) -> anyhow::Result<Exit> {
-    let budget = assemble::data_budget(&settings.resources)?;
+    let budget = settings.resources.data_budget()?;
     let room = layer_engine::room(&budget, None);
     let stdin = std::io::stdin();
     let prompt = stdin.is_terminal();

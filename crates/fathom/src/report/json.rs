@@ -9,8 +9,9 @@ use serde_json::ser::Formatter;
 use crate::assemble::Model;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
-use crate::figures::{CostFigures, DiskFigures, IoFigures, PassFigures, StructureFigures};
-use crate::run::{AutomatonFigures, Exploration, Layers, Limit, Usage};
+use crate::exploration::{AutomatonFigures, Exploration, Usage};
+use crate::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures};
+use crate::limit::Limit;
 use crate::trace::{Told, Trace};
 
 /// The version of the object.

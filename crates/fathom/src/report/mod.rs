@@ -2,10 +2,11 @@
 
 pub mod escape;
 pub mod json;
-mod numbers;
 pub mod say;
 pub mod text;
 pub mod trace;
+
+use crate::check::Verdict;
 
 /// How a run ended, for the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,16 @@ impl Exit {
             Exit::Violated => 1,
             Exit::Error => 2,
             Exit::GaveUp => 3,
+        }
+    }
+}
+
+impl From<Verdict> for Exit {
+    fn from(verdict: Verdict) -> Exit {
+        match verdict {
+            Verdict::Holds => Exit::Success,
+            Verdict::Violated | Verdict::Fault => Exit::Violated,
+            Verdict::Unknown => Exit::GaveUp,
         }
     }
 }

@@ -8,12 +8,13 @@ use super::trace::Shown;
 use crate::assemble::Model;
 use crate::check::{Answer, Checked, Verdict};
 use crate::coverage::{Coverage, Uncovered};
-use crate::figures::{CostFigures, DiskFigures};
+use crate::exploration::Exploration;
+use crate::figures::{CostFigures, DiskFigures, Layers};
+use crate::limit::Limit;
 use crate::property::{Property, PropertyKind};
-use crate::run::{Exploration, Layers, Limit};
 
 use super::escape::Printable;
-pub use super::numbers::{count, plural};
+pub use crate::numbers::{bytes, count, plural};
 
 /// What is said where faults were not looked for everywhere.
 const PRUNED: &str = "note: faults were not looked for everywhere, only where the formula leads; --faults stop looks everywhere";
@@ -245,16 +246,6 @@ pub fn uncovered(model: &Model, coverage: &Coverage, early: bool) -> String {
     text
 }
 
-/// An amount of memory.
-pub fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let unit = (bytes.max(1).ilog2() / 10).min(4);
-    match unit {
-        0 => format!("{bytes} B"),
-        _ => format!("{:.1} {}", bytes as f64 / (1u64 << (10 * unit)) as f64, UNITS[unit as usize]),
-    }
-}
-
 /// A time.
 pub fn seconds(time: Duration) -> String {
     let whole = time.as_secs();
@@ -319,17 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_by_thousands() {
-        let shown: Vec<String> = [0, 12, 999, 1000, 352_664, 1_000_000].map(count).into();
-        assert_eq!(shown, ["0", "12", "999", "1,000", "352,664", "1,000,000"]);
-    }
-
-    #[test]
-    fn memory_and_time_have_units() {
-        assert_eq!(bytes(0), "0 B");
-        assert_eq!(bytes(1023), "1023 B");
-        assert_eq!(bytes(1536), "1.5 KiB");
-        assert_eq!(bytes(3 << 30), "3.0 GiB");
+    fn time_has_units() {
         assert_eq!(seconds(Duration::from_millis(1250)), "1.25 s");
         assert_eq!(seconds(Duration::from_secs(61)), "1:01 min");
         assert_eq!(seconds(Duration::from_secs(7322)), "2:02:02 h");

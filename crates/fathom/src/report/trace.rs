@@ -132,7 +132,7 @@ pub fn write_run(model: &Model, trace: &Trace, shown: Shown, out: &mut dyn Write
     loop {
         let mut begins = number == stem && trace.cycle_length() > 0;
         if number == left_out.start && !left_out.is_empty() {
-            let steps = super::numbers::plural(left_out.end - left_out.start, "step");
+            let steps = crate::numbers::plural(left_out.end - left_out.start, "step");
             writeln!(out, "  {:>width$}  ... {steps} left out; --trace FILE writes them all", "")?;
             begins |= left_out.contains(&stem);
             number = left_out.end;
@@ -219,7 +219,7 @@ fn fault_title(answer: &Answer) -> String {
 mod tests {
     use fathom_disk::budget::Budget;
     use fathom_lang::source::SourceText;
-    use fathom_search::path::Room;
+    use fathom_search::traces::path::Room;
 
     use super::*;
     use crate::assemble::{Language, ModelOptions};
@@ -227,10 +227,11 @@ mod tests {
     use crate::layer_engine::LayerEngine;
     use crate::liveness::{self, LivenessEngine, LivenessSettings};
     use crate::liveness_property::LivenessQuestions;
-    use crate::observer::Watcher;
-    use crate::property::{Faults, Plan, Questions};
+    use crate::monitor::Clock;
+    use crate::plan::{Plan, Questions};
+    use crate::property::Faults;
     use crate::report::json;
-    use crate::settings::Resources;
+    use crate::resources::Resources;
     use crate::simulate::Simulation;
 
     /// Counts to `last`, and then goes on from `again`, for ever.
@@ -245,8 +246,8 @@ mod tests {
     fn invariant(model: &Model, expression: &str) -> Checked {
         let questions = Questions { invariants: vec![expression.to_owned()], ..Questions::default() };
         let plan = Plan::new(model, &questions).unwrap();
-        let (resources, watcher) = (Resources::of_this_machine(), Watcher::silent(None));
-        check::check(model, &plan, LayerEngine::Ram, Stop::First, &resources, &watcher, None).unwrap()
+        let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));
+        check::check(model, &plan, LayerEngine::Ram, Stop::First, &resources, &clock, None).unwrap()
     }
 
     fn formula(model: &Model, formula: &str) -> Checked {
@@ -260,8 +261,8 @@ mod tests {
             generation: LayerEngine::Ram,
             stack: None,
         };
-        let (resources, watcher) = (Resources::of_this_machine(), Watcher::silent(None));
-        liveness::check(model, &property, &settings, &resources, &watcher, None).unwrap()
+        let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));
+        liveness::check(model, &property, &settings, &resources, &clock, None).unwrap()
     }
 
     fn shown(model: &Model, checked: &Checked, shown: Shown) -> String {

@@ -17,7 +17,7 @@ use super::known::Tools;
 use super::layer_store::{LayerCursor, LayerStore};
 use super::{Tier, lock};
 use crate::error::SearchError;
-use crate::layers::BLOCK_KEYS;
+use crate::stores::layers::BLOCK_KEYS;
 
 /// Layers that are merged into one run, at most.
 const GROUP_LAYERS_MAX: usize = 32;

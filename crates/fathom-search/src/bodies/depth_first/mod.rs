@@ -1,0 +1,384 @@
+//! Body: which states does a depth-first search reach?
+//!
+//! A state is entered when it comes to the top and [`Visited`] has not had it; the entered states are a run of the system
+//! (see `path_stack`), so a finding has its path at once. What was visited is a policy, and insert-only; it may be exact or forget. What the search is for is another
+//! (`Purpose`): it is told of every state that is entered, and left. [`run`] is for questions about states; nested and double searches are engines.
+//!
+//! Memory: the stack. When it has no room for the successors of a state, or the path is at the depth limit, they are left out and
+//! that is counted. A budget that is used up is an ending.
+
+pub(crate) mod path_stack;
+
+use fathom_disk::budget::Charge;
+use fathom_model::record::Records;
+use fathom_model::steps::{Columns, Fault, Labels, Steps};
+use fathom_model::system::{TransitionSystem, expand_some, initial_all};
+
+use crate::error::SearchError;
+use crate::stores::Visited;
+use crate::task::watch::Condition;
+use crate::task::{Ending, Observer, Progress};
+use crate::traces::path::{Path, PathBuilder, Room};
+use path_stack::PathStack;
+
+/// What a search is asked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What to look for in every state.
+    pub conditions: Vec<Condition>,
+    /// Whether to end when a condition was met.
+    pub stop_at_first: bool,
+    /// The most steps of a path.
+    pub max_depth: Option<u64>,
+    /// The bytes of the stack.
+    pub stack_bytes: usize,
+}
+
+/// What a search found out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why it ended. [`Ending::Depth`] if successors were left out.
+    pub ending: Ending,
+    /// States entered and expanded.
+    pub visits: u64,
+    /// Steps from them; faulting ones are not counted.
+    pub transitions: u64,
+    /// States among them without a step and without a fault.
+    pub deadlocks: u64,
+    /// Faulting steps from them, and faulting starts.
+    pub faults: u64,
+    /// States among them whose labels faulted.
+    pub label_faults: u64,
+    /// Labels that were true in some of them.
+    pub labels_seen: Labels,
+    /// States whose successors were left out.
+    pub cut: u64,
+    /// The longest path.
+    pub deepest: u64,
+    /// One place per condition: how it was first met.
+    pub found: Vec<Option<Found>>,
+    /// Which actions were taken, one bit each.
+    pub actions_taken: Vec<u64>,
+}
+
+/// A run to a state that meets a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The run. None for a fault in a start: there is no state.
+    pub path: Option<Path>,
+    /// The first fault of the last state.
+    pub fault: Option<Fault>,
+}
+
+/// Room for steps at first, at most.
+const STEPS: usize = 64;
+/// How many states are expanded before the observer is asked again.
+const PATIENCE: u64 = 256;
+/// Sets of taken actions larger than this are not kept.
+const COVERAGE_ACTIONS_MAX: u32 = 1 << 24;
+
+/// Searches depth-first from the initial states, in the system's order.
+///
+/// # Errors
+/// If the stack and one buffer of steps cannot be charged.
+pub fn run(
+    system: &dyn TransitionSystem,
+    visited: &mut dyn Visited,
+    room: &Room,
+    settings: &Settings,
+    observer: &dyn Observer,
+) -> Result<Outcome, SearchError> {
+    let columns = Columns { labels: true, actions: true, ..Columns::NONE };
+    let path = PathStack::limited(room.budget(), system.shape().words(), settings.stack_bytes)?;
+    let mut walk = Walk::new(system, columns, path, room, observer)?;
+    walk.max_depth = settings.max_depth;
+    let mut look = Look::new(system, settings);
+    let ending = walk.search_all(visited, &mut look)?;
+    let Walk { visits, edges, cut, deepest, .. } = walk;
+    Ok(Outcome { ending, visits, transitions: edges, cut, deepest, ..look.outcome })
+}
+
+/// What a walk is for. Either may say that it ends, and how.
+pub(crate) trait Purpose {
+    /// The starts are on the stack, none entered; the steps of the walk are they, with their faults.
+    fn begin(&mut self, _walk: &Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        Ok(None)
+    }
+
+    /// A state was entered and expanded: it is on top, and the steps of the walk are its steps.
+    fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError>;
+
+    /// Everything that the state on top leads to was walked.
+    fn leave(&mut self, _walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        Ok(None)
+    }
+}
+
+/// A depth-first search under way. The budget is for the steps; its stack has its own.
+pub(crate) struct Walk<'a> {
+    system: &'a dyn TransitionSystem,
+    room: &'a Room,
+    observer: &'a dyn Observer,
+    pub(crate) path: PathStack,
+    pub(crate) steps: Steps,
+    charge: Charge,
+    record: Vec<u64>,
+    /// Places of steps to states that are known.
+    known: Vec<u32>,
+    /// The most steps of a path.
+    pub(crate) max_depth: Option<u64>,
+    /// What is told of the states of the whole search, of which this may be a part: how many there are, and how many were expanded elsewhere.
+    pub(crate) states: Option<u64>,
+    pub(crate) elsewhere: u64,
+    /// States entered and expanded.
+    pub(crate) visits: u64,
+    /// Steps from them.
+    pub(crate) edges: u64,
+    /// States whose successors were left out.
+    pub(crate) cut: u64,
+    /// The longest path.
+    pub(crate) deepest: u64,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(
+        system: &'a dyn TransitionSystem,
+        columns: Columns,
+        path: PathStack,
+        room: &'a Room,
+        observer: &'a dyn Observer,
+    ) -> Result<Walk<'a>, SearchError> {
+        let (shape, budget) = (system.shape(), room.budget());
+        let capacity = (budget.free() / 16 / Steps::bytes_for(shape, columns, 1)).clamp(1, STEPS);
+        Ok(Walk {
+            system,
+            room,
+            observer,
+            path,
+            charge: budget.charge("expansion", Steps::bytes_for(shape, columns, capacity))?,
+            steps: Steps::new(shape, columns, capacity),
+            record: Vec::new(),
+            known: Vec::new(),
+            max_depth: None,
+            states: None,
+            elsewhere: 0,
+            visits: 0,
+            edges: 0,
+            cut: 0,
+            deepest: 0,
+        })
+    }
+
+    /// Walks from the initial states. A budget that is used up is an ending, and so are successors that were left out.
+    pub(crate) fn search_all(
+        &mut self,
+        visited: &mut dyn Visited,
+        purpose: &mut dyn Purpose,
+    ) -> Result<Ending, SearchError> {
+        let ending = match self.start(visited, purpose) {
+            Err(SearchError::Budget(_)) => Ending::Budget,
+            other => other?,
+        };
+        Ok(if ending == Ending::Complete && self.cut > 0 { Ending::Depth } else { ending })
+    }
+
+    fn start(&mut self, visited: &mut dyn Visited, purpose: &mut dyn Purpose) -> Result<Ending, SearchError> {
+        let charge = &mut self.charge;
+        initial_all(self.system, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
+        self.path.push_steps(&self.steps, |_| true)?;
+        match purpose.begin(self)? {
+            Some(ending) => Ok(ending),
+            None => self.on(visited, purpose, false),
+        }
+    }
+
+    /// Walks from a state: if it was visited before, not at all, or all the same.
+    pub(crate) fn search_from(
+        &mut self,
+        state: &[u64],
+        even_if_visited: bool,
+        visited: &mut dyn Visited,
+        purpose: &mut dyn Purpose,
+    ) -> Result<Ending, SearchError> {
+        self.path.clear()?;
+        self.path.push(state, 0)?;
+        self.on(visited, purpose, even_if_visited)
+    }
+
+    /// Goes on until nothing is on the stack. Where the state on top is to be entered whatever was visited, `anyway` says so.
+    fn on(
+        &mut self,
+        visited: &mut dyn Visited,
+        purpose: &mut dyn Purpose,
+        mut anyway: bool,
+    ) -> Result<Ending, SearchError> {
+        while let Some(top) = self.path.top() {
+            if top.entered {
+                if let Some(ending) = purpose.leave(self)? {
+                    return Ok(ending);
+                }
+                self.path.pop()?;
+                continue;
+            }
+            let new = visited.insert(self.path.top_record())?;
+            if !(new | std::mem::take(&mut anyway)) {
+                self.path.pop()?;
+                continue;
+            }
+            if self.impatient() {
+                return Ok(Ending::Stopped);
+            }
+            self.enter()?;
+            if let Some(ending) = purpose.enter(self)? {
+                return Ok(ending);
+            }
+            self.push_successors(visited)?;
+        }
+        Ok(Ending::Complete)
+    }
+
+    /// Enters and expands the state on top. It is accepting if its steps carry mark 0.
+    fn enter(&mut self) -> Result<(), SearchError> {
+        self.record.clear();
+        self.record.extend_from_slice(self.path.top_record());
+        let charge = &mut self.charge;
+        let source = Records::new(&self.record, self.record.len());
+        expand_some(self.system, source, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
+        let steps = &self.steps;
+        let accepting = steps.columns().marks && steps.step_count() > 0 && steps.marks(0).0 & 1 == 1;
+        self.path.enter(accepting);
+        self.visits += 1;
+        self.edges += steps.step_count() as u64;
+        self.deepest = self.deepest.max(self.path.entered() - 1);
+        Ok(())
+    }
+
+    /// Puts the successors of the state that was entered last on the stack, the first on top.
+    fn push_successors(&mut self, visited: &mut dyn Visited) -> Result<(), SearchError> {
+        if self.steps.step_count() == 0 {
+            return Ok(());
+        }
+        let deep = self.max_depth.is_some_and(|depth| self.path.entered() > depth);
+        if deep || !self.path.has_room(self.steps.step_count()) {
+            self.cut += 1;
+            return Ok(());
+        }
+        let Walk { path, steps, known, .. } = self;
+        known.clear();
+        visited.contains_batch(steps.targets(), known)?;
+        path.push_steps(steps, |step| known.binary_search(&(step as u32)).is_err())
+    }
+
+    /// The run to the state on top.
+    pub(crate) fn run_to_top(&mut self) -> Result<Path, SearchError> {
+        let (builder, start) = self.way()?;
+        builder.finish(start)
+    }
+
+    /// The states of the path, and the start that led to the first.
+    pub(crate) fn way(&mut self) -> Result<(PathBuilder, u32), SearchError> {
+        let mut builder = PathBuilder::new(self.room, self.system.shape().words())?;
+        let mut start = 0;
+        self.path.each_entered(&mut |record, action| {
+            if builder.is_empty() {
+                start = action;
+            }
+            builder.arrive(record, action)
+        })?;
+        Ok((builder, start))
+    }
+
+    /// Where runs that are told of live.
+    pub(crate) fn room(&self) -> &Room {
+        self.room
+    }
+
+    /// Tells the observer now and then; true if it wants the search to stop.
+    fn impatient(&self) -> bool {
+        if !self.visits.is_multiple_of(PATIENCE) {
+            return false;
+        }
+        self.observer.progress(Progress {
+            layer: self.path.entered(),
+            frontier: self.path.len(),
+            expanded: self.visits + self.elsewhere,
+            states: self.states.unwrap_or(self.visits),
+            transitions: self.edges,
+            budget_used: self.room.budget().used() as u64,
+        });
+        self.observer.stop()
+    }
+}
+
+/// Purpose: which states meet conditions?
+struct Look<'a> {
+    settings: &'a Settings,
+    outcome: Outcome,
+}
+
+impl<'a> Look<'a> {
+    fn new(system: &dyn TransitionSystem, settings: &'a Settings) -> Look<'a> {
+        let actions = system.shape().action_count;
+        let actions = if actions <= COVERAGE_ACTIONS_MAX { actions } else { 0 };
+        let outcome = Outcome {
+            ending: Ending::Complete,
+            visits: 0,
+            transitions: 0,
+            deadlocks: 0,
+            faults: 0,
+            label_faults: 0,
+            labels_seen: Labels::default(),
+            cut: 0,
+            deepest: 0,
+            found: vec![None; settings.conditions.len()],
+            actions_taken: vec![0; actions.div_ceil(64) as usize],
+        };
+        Look { settings, outcome }
+    }
+
+    fn count(&mut self, steps: &Steps) {
+        let outcome = &mut self.outcome;
+        outcome.faults += steps.faults().len() as u64;
+        outcome.deadlocks += u64::from(steps.step_count() == 0 && steps.faults().is_empty());
+        let labels = steps.labels(0);
+        outcome.label_faults += u64::from(labels.faulted());
+        outcome.labels_seen.0 |= labels.0;
+        if !outcome.actions_taken.is_empty() {
+            for step in 0..steps.step_count() {
+                let action = steps.action(step);
+                outcome.actions_taken[action as usize / 64] |= 1 << (action % 64);
+            }
+        }
+    }
+
+    fn ending(&self) -> Option<Ending> {
+        let found = self.settings.stop_at_first && self.outcome.found.iter().any(Option::is_some);
+        found.then_some(Ending::Found)
+    }
+}
+
+impl Purpose for Look<'_> {
+    fn begin(&mut self, walk: &Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        self.outcome.faults += walk.steps.faults().len() as u64;
+        if let Some(fault) = walk.steps.faults().first().copied() {
+            for (condition, found) in self.settings.conditions.iter().zip(&mut self.outcome.found) {
+                if *condition == Condition::Fault {
+                    *found = Some(Found { path: None, fault: Some(fault) });
+                }
+            }
+        }
+        Ok(self.ending())
+    }
+
+    fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+        self.count(&walk.steps);
+        for (number, condition) in self.settings.conditions.iter().enumerate() {
+            let met = condition.met(walk.path.top_record(), &walk.steps, 0);
+            if self.outcome.found[number].is_none() && met {
+                let fault = walk.steps.faults().first().copied();
+                self.outcome.found[number] = Some(Found { path: Some(walk.run_to_top()?), fault });
+            }
+        }
+        Ok(self.ending())
+    }
+}

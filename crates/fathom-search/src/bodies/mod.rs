@@ -1,0 +1,5 @@
+//! Which loops are there? Each is written once; engines are their policies.
+
+pub mod depth_first;
+pub mod passes;
+pub mod stages;

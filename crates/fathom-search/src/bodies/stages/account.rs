@@ -1,0 +1,242 @@
+//! What has a search counted so far, and how does it go from layer to layer?
+//!
+//! Only the leader of the crew is here. What was counted of a layer is *pending* until the next one is closed, so that a [boundary](super) is always whole.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use fathom_disk::budget::BudgetError;
+use fathom_model::record::Records;
+use fathom_model::system::{expand_some, initial_all};
+
+use super::crew::Crew;
+use super::desk::{Desk, LayerShare, Task};
+use super::tally::Tally;
+use super::{LayerPolicy, Moment, OldestDuplicate};
+use crate::bytes::{Reader, put_u64};
+use crate::error::SearchError;
+use crate::task::watch::{Condition, Finding};
+use crate::task::{Ending, LayerSizes, Outcome};
+
+/// What was counted so far.
+pub(super) struct Account<'a> {
+    task: Task<'a>,
+    layers: LayerSizes,
+    /// The size of the layer that was closed last.
+    frontier: u64,
+    locality: Option<u64>,
+    /// Of all layers before the frontier.
+    done: Tally,
+    /// Of the frontier, as far as it was expanded.
+    pending: Tally,
+    /// Steps that were made before the search was taken up.
+    steps_before: u64,
+}
+
+impl<'a> Account<'a> {
+    /// Nothing was counted yet.
+    pub(super) fn new(task: Task<'a>) -> Result<Self, SearchError> {
+        let Task { system, budget, settings, .. } = task;
+        Ok(Account {
+            layers: LayerSizes::new(budget)?,
+            frontier: 0,
+            locality: Some(0),
+            done: Tally::new(system, settings),
+            pending: Tally::new(system, settings),
+            steps_before: 0,
+            task,
+        })
+    }
+
+    /// Offers the initial states and closes their layer.
+    pub(super) fn start<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<(), SearchError> {
+        self.offer_initial(crew)?;
+        self.close(crew)
+    }
+
+    fn offer_initial<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<(), SearchError> {
+        let seat = &mut *crew.own_seat();
+        let Desk { steps, charge, .. } = &mut seat.desk;
+        let held = charge.bytes() - steps.bytes();
+        initial_all(self.task.system, steps, &mut |bytes| charge.resize(held + bytes))?;
+        self.pending.faults += steps.faults().len() as u64;
+        if let Some(fault) = steps.faults().first() {
+            for (condition, finding) in self.task.settings.conditions.iter().zip(&mut self.pending.findings.0)
+            {
+                if *condition == Condition::Fault {
+                    *finding = Some(Finding { layer: 0, record: None, fault: Some(*fault) });
+                }
+            }
+        }
+        let policy = crew.shared_policy();
+        policy.offer(&mut seat.worker, steps.targets())?;
+        policy.flush(&mut seat.worker)
+    }
+
+    /// Expands layer after layer; says why it ended.
+    pub(super) fn layers<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<Ending, SearchError> {
+        while self.frontier > 0 {
+            if self.task.settings.max_depth.is_some_and(|depth| self.layer() > depth) {
+                return Ok(Ending::Depth);
+            }
+            if self.expand_layer(crew)? {
+                return Ok(Ending::Stopped);
+            }
+            let found = self.done.findings.any() || self.pending.findings.any();
+            if self.task.settings.stop_at_first && found {
+                return Ok(Ending::Found);
+            }
+            self.close(crew)?;
+        }
+        Ok(Ending::Complete)
+    }
+
+    /// The layer that was closed last.
+    fn layer(&self) -> u64 {
+        self.layers.len() as u64 - 1
+    }
+
+    /// Closes the next layer: from here on what was counted of the one before it counts.
+    fn close<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<(), SearchError> {
+        let began = Instant::now();
+        let closed = crew.close()?;
+        self.pending.cost.close += began.elapsed();
+        let layer = self.layers.len() as u64;
+        if closed.states > 0 {
+            self.layers.push(closed.states)?;
+        }
+        self.frontier = closed.states;
+        self.locality = match (self.locality, closed.oldest_duplicate) {
+            (None, _) | (_, OldestDuplicate::Unknown) => None,
+            (Some(locality), OldestDuplicate::None) => Some(locality),
+            // Candidates for this layer come from the one before it.
+            (Some(locality), OldestDuplicate::Layer(oldest)) => {
+                Some(locality.max(layer.saturating_sub(oldest)))
+            }
+        };
+        self.done.take(&mut self.pending);
+        if self.frontier > 0 {
+            crew.policy().checkpoint(&|| self.boundary(), Moment::Passing)?;
+        }
+        Ok(())
+    }
+
+    /// Expands every state of the current layer; true if the observer stopped it.
+    fn expand_layer<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<bool, SearchError> {
+        let share = Arc::new(LayerShare {
+            layer: self.layer(),
+            frontier: self.frontier,
+            states_before: self.layers.sum(),
+            transitions_before: self.done.transitions,
+            expanded: AtomicU64::new(0),
+            transitions: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+        });
+        let together = self.frontier >= self.task.settings.tuning.shared_layer_min;
+        let outcome = crew.expand(&share, together);
+        crew.for_each_seat(|seat| self.pending.take(&mut seat.desk.tally));
+        outcome.map(|()| share.stopped.load(Ordering::Relaxed))
+    }
+
+    /// Everything counted before the frontier, in bytes.
+    fn boundary(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_u64(&mut bytes, self.frontier);
+        put_u64(&mut bytes, self.locality.map_or(0, |locality| locality + 1));
+        self.done.write(&mut bytes);
+        bytes.extend_from_slice(self.layers.as_bytes());
+        bytes
+    }
+
+    /// Takes up what [`Account::boundary`] gave; `desk` is room to find faults again.
+    pub(super) fn restore(&mut self, boundary: &[u8], desk: &mut Desk) -> Result<(), SearchError> {
+        let mut bytes = Reader(boundary);
+        let mut read = || {
+            let frontier = bytes.u64()?;
+            let locality = bytes.u64()?.checked_sub(1);
+            Some((frontier, locality, Tally::read(&mut bytes, self.task.system, self.task.settings)?))
+        };
+        let (frontier, locality, done) = read().ok_or(SearchError::Boundary)?;
+        let layers = LayerSizes::from_bytes(self.task.budget, bytes.0)?.ok_or(SearchError::Boundary)?;
+        if frontier > 0 && layers.last() != Some(frontier) {
+            return Err(SearchError::Boundary);
+        }
+        (self.frontier, self.locality, self.done, self.layers) = (frontier, locality, done, layers);
+        self.steps_before = self.done.transitions;
+        self.restore_faults(desk)
+    }
+
+    /// Finds the faults of restored findings again.
+    fn restore_faults(&mut self, desk: &mut Desk) -> Result<(), SearchError> {
+        let Desk { steps, charge, .. } = desk;
+        let held = charge.bytes() - steps.bytes();
+        let words = self.task.system.shape().words();
+        for finding in self.done.findings.0.iter_mut().flatten() {
+            let mut room = |bytes| charge.resize(held + bytes);
+            match &finding.record {
+                Some(record) => {
+                    expand_some(self.task.system, Records::new(record, words), steps, &mut room)?;
+                    finding.fault = steps.faults_of(0).first().copied();
+                }
+                None => {
+                    initial_all(self.task.system, steps, &mut room)?;
+                    finding.fault = steps.faults().first().copied();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the policy how it ended.
+    pub(super) fn finish<P: LayerPolicy>(
+        mut self,
+        crew: &Crew<'_, P>,
+        ending: Result<Ending, SearchError>,
+    ) -> Result<Outcome, SearchError> {
+        let (ending, refusal) = match ending {
+            Err(SearchError::Budget(refusal)) => (Ending::Budget, Some(refusal)),
+            other => (other?, None),
+        };
+        let boundary = self.boundary();
+        let mut policy = crew.policy();
+        match ending {
+            Ending::Complete => policy.checkpoint(&|| boundary.clone(), Moment::Complete)?,
+            Ending::Found | Ending::Depth | Ending::Stopped => {
+                policy.checkpoint(&|| boundary.clone(), Moment::Stopping)?;
+            }
+            Ending::Budget => {}
+        }
+        self.done.take(&mut self.pending);
+        Ok(self.outcome(ending, refusal, boundary))
+    }
+
+    /// What is known, as the outcome of a search that was `begun` and ended at this boundary, or has not begun.
+    pub(super) fn outcome_at_boundary(self, begun: bool) -> Outcome {
+        let ending = if begun && self.frontier == 0 { Ending::Complete } else { Ending::Stopped };
+        let boundary = self.boundary();
+        self.outcome(ending, None, boundary)
+    }
+
+    fn outcome(self, ending: Ending, refusal: Option<BudgetError>, boundary: Vec<u8>) -> Outcome {
+        let tally = self.done;
+        Outcome {
+            ending,
+            refusal,
+            layers: Arc::new(self.layers),
+            expanded: tally.expanded,
+            transitions: tally.transitions,
+            deadlocks: tally.deadlocks,
+            faults: tally.faults,
+            label_faults: tally.label_faults,
+            labels_seen: tally.labels_seen,
+            checksum: tally.checksum,
+            locality: self.locality,
+            findings: tally.findings,
+            actions_taken: tally.actions_taken,
+            cost: tally.cost,
+            steps_before: self.steps_before,
+            boundary,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! How does a run lead to a state when the layers before it were dropped? Divide and conquer: search again, as far as needed, and keep a part of the layers.
+//!
+//! The sizes of the layers are known, so they are cut into parts of at most an eighth of the states (a larger layer is a part of its own). From the last part to the first, the search is made
+//! once more up to its end, keeping its layers alone, and the path goes back through them, the least parent each time: it is the path that layer replay gives, whatever was
+//! dropped. Cost: about eight searches, each shorter than the one before, half of all of them in sum. Disk: what a search takes that keeps an eighth of its layers.
+
+use fathom_disk::storage::Volume;
+use fathom_model::system::TransitionSystem;
+
+use super::tier::{Options, Tier};
+use crate::bodies::stages;
+use crate::error::SearchError;
+use crate::stores::Layered;
+use crate::task::{Ending, LayerSizes, Observer, Settings, Tuning};
+use crate::traces::path::{Path, Room};
+use crate::traces::trace::Trail;
+
+/// The parts that layers are cut into.
+const PARTS: u64 = 8;
+
+/// The least path to a state of a layer of a search whose layers had these sizes. `volume` gives an empty volume for each search.
+///
+/// # Errors
+/// [`SearchError::Stopped`] if the observer says so.
+pub fn path_to(
+    system: &dyn TransitionSystem,
+    room: &Room,
+    observer: &dyn Observer,
+    threads: usize,
+    sizes: &LayerSizes,
+    volume: &mut dyn FnMut() -> Result<Volume, SearchError>,
+    state: (u64, &[u64]),
+) -> Result<Path, SearchError> {
+    let budget = room.budget();
+    let mut trail = Trail::new(system, room, observer, state)?;
+    while trail.layer() > 0 {
+        let last = trail.layer() - 1;
+        let options = Options { keep_from: part_before(sizes, last), ..Options::unlasting() };
+        let settings = Settings {
+            threads,
+            conditions: Vec::new(),
+            stop_at_first: false,
+            // The layer behind the last one that is expanded is closed, too.
+            max_depth: Some(last.saturating_sub(1)),
+            coverage: false,
+            tuning: Tuning::default(),
+        };
+        let (mut tier, _) = Tier::open(&volume()?, budget, system.shape(), threads, options)?;
+        let outcome = stages::run(system, &mut tier, budget, &settings, &Stops(observer))?;
+        if outcome.ending == Ending::Stopped {
+            return Err(SearchError::Stopped);
+        }
+        if let Some(refusal) = outcome.refusal {
+            return Err(refusal.into());
+        }
+        drop(outcome);
+        trail.back(system, &|layer, visit| tier.visit_layer(layer, visit))?;
+    }
+    trail.finish(system)
+}
+
+/// Ends a search that nobody wants to hear of.
+struct Stops<'a>(&'a dyn Observer);
+
+impl Observer for Stops<'_> {
+    fn stop(&self) -> bool {
+        self.0.stop()
+    }
+}
+
+/// The first layer of the part that ends with `last`.
+fn part_before(sizes: &LayerSizes, last: u64) -> u64 {
+    let most = sizes.sum() / PARTS;
+    let up_to: u64 = sizes.iter().take(last as usize + 1).sum();
+    let mut before = 0;
+    for (layer, size) in (0..last).zip(sizes.iter()) {
+        if up_to - before <= most {
+            return layer;
+        }
+        before += size;
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use fathom_disk::budget::Budget;
+
+    #[test]
+    fn parts_are_as_long_as_they_may_be() {
+        let budget = Budget::new(1 << 16);
+        let mut sizes = LayerSizes::new(&budget).unwrap();
+        for size in [1, 2, 3, 4, 30, 20, 10, 5, 5] {
+            sizes.push(size).unwrap();
+        }
+        // An eighth of 80 is 10.
+        let firsts: Vec<u64> = (0..9).map(|last| part_before(&sizes, last)).collect();
+        assert_eq!(firsts, [0, 0, 0, 0, 4, 5, 6, 7, 7]);
+    }
+}

@@ -1,0 +1,3 @@
+//! How do threads expand states?
+
+pub(crate) mod by_number;

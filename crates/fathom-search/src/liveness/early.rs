@@ -1,0 +1,264 @@
+//! What tells, while states are generated, that there is an accepting run?
+//!
+//! [`Early`] is a system that does what the one it wraps does, and looks at the steps as they are made, whoever makes them:
+//!
+//! * a state whose automaton accepts whatever comes (*terminal*): any run from there is accepting;
+//! * values that are *carried* along (L. Brim, I. Černá, P. Moravec, J. Šimša, "Accepting predecessors are better than back edges", 2004): each state has the greatest accepting state that it is known
+//!   to be reached from, by a hash; a step that offers an accepting state to itself closes a cycle.
+//!
+//! A sign is followed up at once, from that state, as far as some memory goes; if that comes to an accepting run, it is kept, and whoever watches the generation ends it. If not, nothing was lost: a sign
+//! is a hint, and so values are kept in a table that forgets. Verdicts that there is no accepting run do not come from here.
+//!
+//! Acceptance is of states. Memory: what it is given, charged. Time: two look-ups in the table per step.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fathom_disk::budget::{Charge, ChargedVec};
+use fathom_disk::hash::hash_key;
+use fathom_model::record::Records;
+use fathom_model::shape::Shape;
+use fathom_model::steps::{Columns, Labels, Steps};
+use fathom_model::system::{Description, Query, TransitionSystem};
+
+use crate::error::SearchError;
+use crate::files::closed_set::Recurs;
+use crate::stores::bits::zeroed;
+use crate::traces::lasso::Lasso;
+use crate::traces::path::{PathBuilder, Room};
+
+/// A system that is watched for signs of an accepting run.
+pub struct Early<'a> {
+    system: &'a dyn TransitionSystem,
+    terminal: Recurs<'a>,
+    accepting: Recurs<'a>,
+    /// By hash of a state: some bits of that, and the value that it carries.
+    carried: ChargedVec<AtomicU64>,
+    /// States that a sign is followed up for, at most.
+    states_max: usize,
+    /// Where a run goes.
+    room: Room,
+    /// Signs that were followed up.
+    followed: AtomicU64,
+    found: OnceLock<(Sign, Lasso)>,
+    _charge: Charge,
+}
+
+/// What told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// A state from which every run is accepting.
+    Terminal,
+    /// An accepting state that was carried back to itself.
+    Carried,
+}
+
+/// Bits of an entry that are the value: the others are of the state's hash.
+const VALUE_BITS: u32 = 40;
+const VALUE_MASK: u64 = (1 << VALUE_BITS) - 1;
+/// What a state that is being followed up takes beside its record, twice.
+const STATE_BYTES: usize = 96;
+/// Signs that are followed up, at most.
+const FOLLOWED_MAX: u64 = 16;
+/// Room for steps at first.
+const STEPS: usize = 64;
+
+impl<'a> Early<'a> {
+    /// Watches a system within `bytes` of the budget. `terminal` is true of states from which every run is accepting, `accepting` of those all of whose steps carry the only mark.
+    pub fn new(
+        system: &'a dyn TransitionSystem,
+        terminal: Recurs<'a>,
+        accepting: Recurs<'a>,
+        bytes: usize,
+        room: &Room,
+    ) -> Result<Early<'a>, SearchError> {
+        let budget = room.budget();
+        let entries = (bytes / 2 / 8).max(1);
+        let each = system.shape().words() * 16 + STATE_BYTES;
+        Ok(Early {
+            system,
+            terminal,
+            accepting,
+            carried: zeroed(budget, entries as u64)?,
+            states_max: bytes / 2 / each,
+            room: room.clone(),
+            followed: AtomicU64::new(0),
+            found: OnceLock::new(),
+            _charge: budget.charge("signs", bytes / 2)?,
+        })
+    }
+
+    /// An accepting run from one of the states that were expanded, as if that were initial, and what told.
+    pub fn found(&self) -> Option<&(Sign, Lasso)> {
+        self.found.get()
+    }
+
+    /// Looks at the steps of a state.
+    fn look(&self, source: &[u64], place: usize, steps: &Steps) {
+        if (self.terminal)(source) {
+            self.follow(Sign::Terminal, source);
+            return;
+        }
+        let own = if (self.accepting)(source) { value(hash_key(source)) } else { 0 };
+        let out = own.max(self.get(hash_key(source)));
+        if out == 0 {
+            return;
+        }
+        for step in steps.steps_of(place) {
+            let target = steps.target(step);
+            let hash = hash_key(target);
+            if value(hash) == out && (self.accepting)(target) {
+                self.follow(Sign::Carried, target);
+            }
+            self.carry(hash, out);
+        }
+    }
+
+    /// The value that a state carries; 0 if none is known.
+    fn get(&self, hash: u64) -> u64 {
+        let entry = self.carried[self.place(hash)].load(Ordering::Relaxed);
+        if entry >> VALUE_BITS == hash & !0 >> VALUE_BITS { entry & VALUE_MASK } else { 0 }
+    }
+
+    /// A state carries a value, unless it carries a greater one.
+    fn carry(&self, hash: u64, value: u64) {
+        if value > self.get(hash) {
+            // What another thread wrote meanwhile, or another state, is forgotten.
+            let entry = (hash & !0 >> VALUE_BITS) << VALUE_BITS | value;
+            self.carried[self.place(hash)].store(entry, Ordering::Relaxed);
+        }
+    }
+
+    fn place(&self, hash: u64) -> usize {
+        ((u128::from(hash) * self.carried.len() as u128) >> 64) as usize
+    }
+
+    /// Tries to make a run of a sign.
+    fn follow(&self, sign: Sign, record: &[u64]) {
+        if self.found.get().is_some() || self.followed.fetch_add(1, Ordering::Relaxed) >= FOLLOWED_MAX {
+            return;
+        }
+        let lasso = match sign {
+            Sign::Terminal => walk_round(self.system, record, self.terminal, self.states_max, &self.room),
+            Sign::Carried => way_back(self.system, record, self.states_max, &self.room),
+        };
+        // A run that there is no room for is a hint that came to nothing.
+        if let Ok(Some(lasso)) = lasso {
+            // Another thread may have been first.
+            let _ = self.found.set((sign, lasso));
+        }
+    }
+}
+
+impl TransitionSystem for Early<'_> {
+    fn shape(&self) -> &Shape {
+        self.system.shape()
+    }
+
+    fn initial(&self, out: &mut Steps) {
+        self.system.initial(out);
+    }
+
+    fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize {
+        let finished = self.system.expand(sources, out);
+        if self.found.get().is_none() {
+            for (place, source) in sources.iter().take(finished).enumerate() {
+                self.look(source, place, out);
+            }
+        }
+        finished
+    }
+
+    fn label(&self, records: Records<'_>, out: &mut [Labels]) {
+        self.system.label(records, out);
+    }
+
+    fn describe(&self, what: Query<'_>) -> Description {
+        self.system.describe(what)
+    }
+}
+
+/// What stands for an accepting state: never 0.
+fn value(hash: u64) -> u64 {
+    (hash >> (64 - VALUE_BITS)).max(1)
+}
+
+/// Any steps from a state, to terminal ones, until one leads to a state of the walk; none if they end, or are too many.
+fn walk_round(
+    system: &dyn TransitionSystem,
+    record: &[u64],
+    terminal: Recurs<'_>,
+    states_max: usize,
+    room: &Room,
+) -> Result<Option<Lasso>, SearchError> {
+    let mut steps = Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, STEPS);
+    let mut path = PathBuilder::new(room, record.len())?;
+    let mut places = HashMap::new();
+    let mut next = record.to_vec();
+    while path.len() < states_max as u64 {
+        if let Some(place) = places.get(&next) {
+            return Ok(Some(Lasso { path: path.finish(0)?, cycle_start: *place }));
+        }
+        places.insert(next.clone(), path.len());
+        expand_one(system, &next, &mut steps);
+        let Some(step) = steps.steps_of(0).find(|step| terminal(steps.target(*step))) else {
+            return Ok(None);
+        };
+        path.push(&next, steps.action(step))?;
+        next.copy_from_slice(steps.target(step));
+    }
+    Ok(None)
+}
+
+/// A shortest way from a state back to it; none if there is none, or too many states are closer.
+fn way_back(
+    system: &dyn TransitionSystem,
+    record: &[u64],
+    states_max: usize,
+    room: &Room,
+) -> Result<Option<Lasso>, SearchError> {
+    let mut steps = Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, STEPS);
+    // In the order in which they are met, each with the one before it, and the action that leads there.
+    let mut met: Vec<(Vec<u64>, usize, u32)> = vec![(record.to_vec(), 0, 0)];
+    let mut known = HashSet::from([record.to_vec()]);
+    let mut at = 0;
+    while at < met.len() {
+        expand_one(system, &met[at].0, &mut steps);
+        for step in steps.steps_of(0) {
+            let (target, action) = (steps.target(step), steps.action(step));
+            if target == record {
+                return cycle(&met, at, action, room).map(Some);
+            }
+            if met.len() < states_max && known.insert(target.to_vec()) {
+                met.push((target.to_vec(), at, action));
+            }
+        }
+        at += 1;
+    }
+    Ok(None)
+}
+
+/// The way to a state that was met, and an action that leads back.
+fn cycle(
+    met: &[(Vec<u64>, usize, u32)],
+    mut at: usize,
+    last: u32,
+    room: &Room,
+) -> Result<Lasso, SearchError> {
+    let mut path = PathBuilder::new(room, met[0].0.len())?;
+    let mut leaving = last;
+    while at > 0 {
+        let (record, before, action) = &met[at];
+        path.push(record, leaving)?;
+        (at, leaving) = (*before, *action);
+    }
+    path.push(&met[0].0, leaving)?;
+    Ok(Lasso { path: path.finish_backwards(0), cycle_start: 0 })
+}
+
+fn expand_one(system: &dyn TransitionSystem, record: &[u64], steps: &mut Steps) {
+    while system.expand(Records::new(record, record.len()), steps) == 0 {
+        steps.grow();
+    }
+}

@@ -1,0 +1,6 @@
+//! What do engines for infinite runs have in common?
+
+pub(crate) mod cycle;
+pub mod early;
+pub(crate) mod pass_log;
+pub mod possible;

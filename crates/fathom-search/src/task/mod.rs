@@ -1,0 +1,89 @@
+//! What is a search asked, who watches it, how does it end, and what has it found?
+
+mod layer_sizes;
+mod outcome;
+pub mod watch;
+
+use fathom_model::record::Records;
+
+pub use layer_sizes::LayerSizes;
+pub use outcome::{Cost, Ending, Outcome};
+
+use watch::Condition;
+
+/// What a search is asked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How many threads expand.
+    pub threads: usize,
+    /// What to look for in every state.
+    pub conditions: Vec<Condition>,
+    /// Whether to end after the first layer in which a condition was met.
+    pub stop_at_first: bool,
+    /// The last layer to expand states of: none deeper are, but they are counted.
+    pub max_depth: Option<u64>,
+    /// Whether to note which actions were taken.
+    pub coverage: bool,
+    /// Sizes that change speed, never results.
+    pub tuning: Tuning,
+}
+
+/// Sizes that change speed, never results. Tests make them tiny.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// Layers smaller than this are expanded by one thread: starting others would cost more than they bring.
+    pub shared_layer_min: u64,
+    /// The most sources in a batch.
+    pub batch_records_max: usize,
+    /// Room for steps in a buffer, per source of a batch, at first.
+    pub steps_per_source: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning { shared_layer_min: 1024, batch_records_max: 512, steps_per_source: 8 }
+    }
+}
+
+/// Who watches a search from outside.
+pub trait Observer: Sync {
+    /// Asked before every batch: should the search stop now?
+    fn stop(&self) -> bool {
+        false
+    }
+
+    /// Told now and then, from any thread, and at the end of every layer.
+    fn progress(&self, _progress: Progress) {}
+
+    /// Told of every batch of states as it is expanded, from any thread.
+    fn expanded(&self, _layer: u64, _sources: Records<'_>) {}
+
+    /// Told that a layer, and what lies behind it, is expanded again from its beginning: what was told of it does not count.
+    fn abandoned(&self, _layer: u64) {}
+
+    /// Told that a search goes to disk since memory ends, with the layers and states it takes along.
+    fn moved_to_disk(&self, _layers: u64, _states: u64) {}
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// The layer being expanded.
+    pub layer: u64,
+    /// How many states it has.
+    pub frontier: u64,
+    /// How many of them were expanded.
+    pub expanded: u64,
+    /// States in all layers so far.
+    pub states: u64,
+    /// Steps so far.
+    pub transitions: u64,
+    /// Bytes taken from the data budget.
+    pub budget_used: u64,
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}

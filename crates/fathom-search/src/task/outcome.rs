@@ -1,0 +1,76 @@
+//! What has a search found out?
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fathom_disk::budget::BudgetError;
+use fathom_model::record::Checksum;
+use fathom_model::steps::Labels;
+
+use super::layer_sizes::LayerSizes;
+use super::watch::Findings;
+
+/// What a search found out.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub ending: Ending,
+    /// Who asked the budget for what, if that is why.
+    pub refusal: Option<BudgetError>,
+    /// The size of each layer. Those expanded, and the one behind them if it is known.
+    pub layers: Arc<LayerSizes>,
+    /// States that were expanded.
+    pub expanded: u64,
+    /// Steps from them; faulting ones are not counted.
+    pub transitions: u64,
+    /// States among them without a step and without a fault.
+    pub deadlocks: u64,
+    /// Faulting steps from them, and faulting starts.
+    pub faults: u64,
+    /// States among them whose labels faulted.
+    pub label_faults: u64,
+    /// Labels that were true in some expanded state, if the conditions read labels.
+    pub labels_seen: Labels,
+    /// Over the expanded states.
+    pub checksum: Checksum,
+    /// The most layers any step leads back, plus one, if the policy knows; 0 if there is no step back or within a layer.
+    pub locality: Option<u64>,
+    /// Where the conditions were first met.
+    pub findings: Findings,
+    /// Which actions were taken, one bit each, if asked for.
+    pub actions_taken: Vec<u64>,
+    /// Where the time went, over all threads, since the search was begun or taken up.
+    pub cost: Cost,
+    /// Steps that were made before it was taken up; 0 if it was begun.
+    pub steps_before: u64,
+    /// From where [`go_on`](crate::bodies::stages::go_on) can take the search up again: the layer that was closed last, none of it expanded.
+    pub boundary: Vec<u8>,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every reachable state was expanded.
+    Complete,
+    /// A condition was met and the search was to stop there.
+    Found,
+    /// States deeper than the limit were not expanded.
+    Depth,
+    /// The observer said so.
+    Stopped,
+    /// The data budget is used up. What is known is of the states expanded so far.
+    Budget,
+}
+
+/// Where the time went, over all threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// Making steps.
+    pub expand: Duration,
+    /// Counting and testing conditions.
+    pub watch: Duration,
+    /// Handing candidates to the policy.
+    pub offer: Duration,
+    /// Closing layers.
+    pub close: Duration,
+}

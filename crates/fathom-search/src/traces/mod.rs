@@ -1,0 +1,6 @@
+//! What is a run that is told, and how is it found?
+
+pub mod lasso;
+pub mod path;
+pub mod trace;
+pub mod unfold;
