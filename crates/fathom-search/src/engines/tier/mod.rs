@@ -43,6 +43,8 @@ use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
+use super::auto;
+use super::engine::{Answer, Ask, Chosen, Engine, EngineOption, Files, OptionValue, Run, Threads};
 use crate::bodies::stages::{CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::files::clock::Clock;
@@ -61,6 +63,41 @@ use known::Known;
 use layer_store::{LayerCursor, LayerStore};
 use place::Place;
 use rest::AtRest;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "tier",
+    help: "Breadth-first, exact, with the states on disk",
+    search: "breadth-first, exact",
+    memory: "what --ram leaves, for any number",
+    io: "sort(steps), few reads per layer",
+    certificate: "closed set (fathom audit)",
+    origin: "Munagala, Ranade 1999; Korf 2004: sorted runs on disk in tiers, a filter in memory; --resume",
+    threads: Threads::Many,
+    files: Files::Always,
+    resumes: true,
+    revisits: false,
+    path: false,
+    stores: &[],
+    options: PLAN,
+    run: Run::States(search),
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    auto::answer(ask, auto::run_on_disk)
+}
+
+/// How new states are compared with known ones.
+pub(super) const PLAN: &[EngineOption] = &[EngineOption {
+    key: "plan",
+    value: OptionValue::OneOf(&["look-up", "scan"]),
+    help: "how new states are compared with known ones: looked up, or everything known is read for every layer",
+}];
+
+/// The plan that was chosen.
+pub(super) fn plan(chosen: &Chosen) -> Plan {
+    if chosen.option("plan") == Some("scan") { Plan::Scan } else { Plan::LookUp }
+}
 
 /// The policy.
 #[derive(Debug)]
