@@ -14,8 +14,8 @@ use fathom_model::shape::Shape;
 use fathom_model::system::TransitionSystem;
 
 use super::ram::{self, RamTable};
-use super::tier::{DiskUse, Finished, Journal, Opened, Options, Tier};
-use crate::bodies::stages::{self, ClosedLayer, LayerPolicy, Moment};
+use super::tier::{DiskUse, Finished, Journal, JournalOptions, Opened, Options, StoredLayers, Tier};
+use crate::bodies::stages::{self, ClosedLayer, LayerPolicy, Moment, close_alone};
 use crate::error::SearchError;
 use crate::stores::Layered;
 use crate::task::{Ending, Observer, Outcome, Settings};
@@ -123,7 +123,7 @@ pub fn finished(
     let layers = table.into_layers();
     let journal = match journal {
         Some(journal) => Some(journal),
-        None => Journal::open(&volume, budget, shape, 1, &disk.options)?.map(|(journal, _)| journal),
+        None => open_journal(&volume, budget, shape, 1, &disk.options)?.map(|(journal, _)| journal),
     };
     let mut journal = journal.ok_or(SearchError::Boundary)?;
     journal.commit(&layers, boundary.to_vec())?;
@@ -133,11 +133,36 @@ pub fn finished(
     Finished::open(&volume, budget, shape, disk.options.tag)?.ok_or(SearchError::Boundary)
 }
 
+/// The journal of a search in RAM, in blocks that suit its search on disk, should it come to that.
+fn open_journal(
+    volume: &Volume,
+    budget: &Budget,
+    shape: &Shape,
+    threads: usize,
+    options: &Options,
+) -> Result<Option<Opened>, SearchError> {
+    let log_block_bytes = Tier::log_block_bytes(budget, shape, threads, options)?;
+    let Options { tag, commit_every, .. } = *options;
+    Journal::open(volume, budget, shape, JournalOptions { tag, commit_every, log_block_bytes })
+}
+
+/// Makes layers those of a policy that has none yet.
+fn restore<P: LayerPolicy>(layers: &StoredLayers, policy: &mut P) -> Result<(), SearchError> {
+    let mut worker = policy.worker()?;
+    layers.visit_all(&mut |records| match records {
+        Some(records) => policy.offer(&mut worker, records),
+        None => {
+            policy.flush(&mut worker)?;
+            close_alone(policy, &mut worker).map(|_| ())
+        }
+    })
+}
+
 impl Task<'_> {
     fn journal(&self) -> Result<Option<Opened>, SearchError> {
         let volume = (self.disk.volume)()?;
         let Task { system, budget, settings, disk, .. } = self;
-        Journal::open(&volume, budget, system.shape(), settings.threads, &disk.options)
+        open_journal(&volume, budget, system.shape(), settings.threads, &disk.options)
     }
 
     /// Searches as far as memory suffices.
@@ -149,7 +174,7 @@ impl Task<'_> {
         let Task { system, budget, settings, observer, .. } = *self;
         let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
         if let (Some(journal), Some(_)) = (&journal, &boundary) {
-            journal.restore(&mut table)?;
+            restore(journal.layers(), &mut table)?;
         }
         let mut in_ram = InRam { table, journal };
         let outcome = match boundary {
@@ -248,8 +273,10 @@ impl LayerPolicy for InRam {
 
     fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
         match &mut self.journal {
-            Some(journal) => journal.checkpoint(self.table.layers(), boundary, moment),
-            None => Ok(()),
+            Some(journal) if moment != Moment::Passing || journal.is_due() => {
+                journal.commit(self.table.layers(), boundary())
+            }
+            _ => Ok(()),
         }
     }
 }

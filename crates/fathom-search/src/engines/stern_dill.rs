@@ -110,11 +110,10 @@ impl SternDill {
         writer.finish(false)?;
         known.insert(0, self.place.open_run(&name)?);
         while let Some(level) = known.due() {
-            let name = self.place.fresh_name("run");
-            known.merge_level(volume, budget, level, &name, &config, bytes, false)?;
+            self.place.merge(known, Some(level), &config, bytes)?;
         }
         while known.runs().count() > self.shares.runs_max {
-            known.merge_smallest(volume, budget, &self.place.fresh_name("run"), &config, bytes, false)?;
+            self.place.merge(known, None, &config, bytes)?;
         }
         Ok(known.retired().iter().try_for_each(|name| volume.remove(name))?)
     }

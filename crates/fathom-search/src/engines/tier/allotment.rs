@@ -9,6 +9,7 @@ use fathom_disk::window::Window;
 
 use super::candidates::Candidates;
 use super::closing::Closing;
+use super::place::Place;
 use super::shares::{Breadth, Repeats, Shares};
 use super::{Options, Tier, WINDOW_KEYS_MIN, lock};
 use crate::error::SearchError;
@@ -67,9 +68,10 @@ impl Allotment {
         }
     }
 
-    /// What is left to the body.
-    pub(super) fn body_bytes(&self) -> usize {
-        self.body_bytes
+    /// Has what can be done without leave free what the body takes, and closing a layer.
+    pub(super) fn leave_free(&self, place: &mut Place, shares: &Shares) {
+        let bytes = if shares.tight { 0 } else { shares.kept_free + self.body_bytes };
+        place.leave_free(bytes, shares.tight);
     }
 
     /// How it is shared out.
@@ -130,8 +132,9 @@ impl Tier {
         let window_keys = self.window.capacity().min(self.shares.window_keys);
         self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;
         self.shards.iter().try_for_each(|shard| lock(shard).give_back(&self.place))?;
-        self.place.share(&self.shares, self.allotment.body_bytes);
-        workers.iter_mut().try_for_each(|worker| worker.reshare(&self.place, &self.shares))?;
+        self.allotment.leave_free(&mut self.place, &self.shares);
+        let sizes = self.shares.candidates();
+        workers.iter_mut().try_for_each(|worker| worker.reshare(&self.place, sizes))?;
         let window_keys = window_keys.max(self.shares.window_keys.min(WINDOW_KEYS_MIN));
         self.window = self.place.window(window_keys)?;
         Ok(self.shards.iter().try_for_each(|shard| lock(shard).reshare(&self.place, &self.shares))?)

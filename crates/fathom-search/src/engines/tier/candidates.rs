@@ -13,7 +13,6 @@ use fathom_disk::window::Window;
 use fathom_model::record::Records;
 
 use super::place::Place;
-use super::shares::Shares;
 
 /// What one thread has collected.
 #[derive(Debug)]
@@ -48,23 +47,39 @@ struct Spill {
     coded_max: usize,
 }
 
+/// What room candidates have, each thread the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CandidateSizes {
+    /// Parts of the state space that are closed on their own.
+    pub(super) shards: usize,
+    /// Candidates that a thread holds for a shard.
+    pub(super) keys: usize,
+    /// Candidates of a thread and a shard that are coded in memory before any go to disk, in bytes.
+    pub(super) coded_bytes: usize,
+    /// Memory for writing candidates to disk, per thread.
+    pub(super) spill_bytes: usize,
+    /// Pieces of a thread and a shard that are read at once.
+    pub(super) pieces_max: usize,
+    /// The same of those that are coded in memory.
+    pub(super) coded_pieces_max: usize,
+}
+
 /// Candidates that are shown to the window at one time.
 const PIECE_KEYS: usize = 256;
 
 impl Candidates {
-    pub(super) fn new(place: &Place, shares: &Shares) -> Result<Candidates, DiskError> {
+    pub(super) fn new(place: &Place, sizes: CandidateSizes) -> Result<Candidates, DiskError> {
         let words = place.width.words();
-        let buffer =
-            || ChargedVec::with_capacity(&place.budget, "candidates", shares.candidate_keys.max(1) * words);
-        let format = PieceFormat::within(place.width, shares.spill_bytes);
-        let shards = (0..shares.shards)
+        let buffer = || ChargedVec::with_capacity(&place.budget, "candidates", sizes.keys.max(1) * words);
+        let format = PieceFormat::within(place.width, sizes.spill_bytes);
+        let shards = (0..sizes.shards)
             .map(|_| {
                 let pieces = Pieces::new(&place.volume, &place.budget, format)?;
-                let coded = CodedPieces::new(place.width, &place.spare, shares.coded_bytes)?;
+                let coded = CodedPieces::new(place.width, &place.spare, sizes.coded_bytes)?;
                 Ok(Collected { keys: buffer()?, coded, pieces })
             })
             .collect::<Result<_, DiskError>>()?;
-        let piece = PIECE_KEYS.min(shares.candidate_keys.max(1));
+        let piece = PIECE_KEYS.min(sizes.keys.max(1));
         Ok(Candidates {
             shards,
             latest: Latest::new(place, piece)?,
@@ -74,9 +89,9 @@ impl Candidates {
             spill: Spill {
                 writer: None,
                 format,
-                bytes: shares.spill_bytes,
-                pieces_max: shares.candidate_pieces_max,
-                coded_max: shares.coded_pieces_max,
+                bytes: sizes.spill_bytes,
+                pieces_max: sizes.pieces_max,
+                coded_max: sizes.coded_pieces_max,
             },
         })
     }
@@ -91,8 +106,8 @@ impl Candidates {
     }
 
     /// Takes other shares.
-    pub(super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
-        *self = Candidates::new(place, shares)?;
+    pub(super) fn reshare(&mut self, place: &Place, sizes: CandidateSizes) -> Result<(), DiskError> {
+        *self = Candidates::new(place, sizes)?;
         Ok(())
     }
 

@@ -81,8 +81,8 @@ impl Tier {
 }
 
 /// Sets room aside that is given up when the device is full, so that the last manifest fits.
-pub(super) fn set_ballast(directory: &RunDirectory, shares: &Shares) -> Result<(), DiskError> {
-    directory.set_ballast(BALLAST_BLOCKS * shares.log_block_bytes as u64)
+pub(super) fn set_ballast(directory: &RunDirectory, log_block_bytes: usize) -> Result<(), DiskError> {
+    directory.set_ballast(BALLAST_BLOCKS * log_block_bytes as u64)
 }
 
 /// Takes up what a manifest says.

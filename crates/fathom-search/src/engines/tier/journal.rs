@@ -5,6 +5,8 @@
 //!
 //! Memory: two blocks of the log, and two more while layers are read. I/O: every layer is written once.
 
+use std::time::{Duration, Instant};
+
 use fathom_disk::budget::Budget;
 use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::run::Tag;
@@ -13,12 +15,10 @@ use fathom_disk::storage::{Phase, Volume};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
-use super::allotment::Allotment;
+use super::DiskUse;
 use super::commit::{live_bytes_of, set_ballast};
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
-use super::{DiskUse, Options};
-use crate::bodies::stages::{LayerPolicy, Moment, close_alone};
 use crate::error::SearchError;
 use crate::files::clock::Clock;
 use crate::files::cursor::Cursor;
@@ -35,6 +35,17 @@ pub(in crate::engines) struct Journal {
 /// A journal, and the boundary of the commit that it was taken up from.
 pub(in crate::engines) type Opened = (Journal, Option<Vec<u8>>);
 
+/// How a journal is kept.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engines) struct JournalOptions {
+    /// What files are marked with.
+    pub(in crate::engines) tag: Tag,
+    /// How long to wait between commits, at least.
+    pub(in crate::engines) commit_every: Duration,
+    /// Bytes in a block of the layer log.
+    pub(in crate::engines) log_block_bytes: usize,
+}
+
 /// The layers that a commit names, to be looked at.
 #[derive(Debug)]
 pub struct StoredLayers {
@@ -50,8 +61,7 @@ impl Journal {
         volume: &Volume,
         budget: &Budget,
         shape: &Shape,
-        threads: usize,
-        options: &Options,
+        options: JournalOptions,
     ) -> Result<Option<Opened>, SearchError> {
         let clock = Clock::new(options.commit_every);
         let directory = RunDirectory::open(volume, options.tag)?;
@@ -64,25 +74,16 @@ impl Journal {
             return Ok(Some((Journal { stored, clock }, Some(boundary))));
         }
         let place = Place::new(volume, budget, key_width(shape)?, options.tag, 0);
-        let shares = Allotment::of(budget, threads).shares(options, place.width);
-        set_ballast(&directory, &shares)?;
-        let log_block_bytes = shares.log_block_bytes;
+        let log_block_bytes = options.log_block_bytes;
+        set_ballast(&directory, log_block_bytes)?;
         let store = LayerStore::new(volume, &place.fresh_name("layers"), log_block_bytes, budget)?;
         let stored = StoredLayers { directory, place, store };
         Ok(Some((Journal { stored, clock }, None)))
     }
 
-    /// Makes a boundary of a search in RAM last, if it is time for that.
-    pub(in crate::engines) fn checkpoint(
-        &mut self,
-        layers: &Layers,
-        boundary: &dyn Fn() -> Vec<u8>,
-        moment: Moment,
-    ) -> Result<(), SearchError> {
-        if moment == Moment::Passing && !self.clock.is_due() {
-            return Ok(());
-        }
-        self.commit(layers, boundary())
+    /// Whether it is time for the next commit.
+    pub(in crate::engines) fn is_due(&self) -> bool {
+        self.clock.is_due()
     }
 
     /// Makes a boundary of a search in RAM last.
@@ -92,7 +93,7 @@ impl Journal {
         boundary: Vec<u8>,
     ) -> Result<(), SearchError> {
         let _phase = Phase::enter("commit");
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         self.append(layers)?;
         let StoredLayers { directory, store, .. } = &mut self.stored;
         let mark = store.mark()?;
@@ -134,20 +135,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes the layers those of a policy that has none yet.
-    pub(in crate::engines) fn restore<P: LayerPolicy>(&self, policy: &mut P) -> Result<(), SearchError> {
-        let StoredLayers { store, place, .. } = &self.stored;
-        let mut worker = policy.worker()?;
-        let mut cursor = LayerCursor::new(place.width, &place.budget)?;
-        for layer in 0..store.layer_count() {
-            cursor.open(store, layer)?;
-            while let Some(records) = cursor.next_keys(store)? {
-                policy.offer(&mut worker, records)?;
-            }
-            policy.flush(&mut worker)?;
-            close_alone(policy, &mut worker)?;
-        }
-        Ok(())
+    /// The layers there are.
+    pub(in crate::engines) fn layers(&self) -> &StoredLayers {
+        &self.stored
     }
 
     /// What files hold.
@@ -185,6 +175,22 @@ impl StoredLayers {
             return Err(SearchError::Boundary);
         }
         Ok((StoredLayers { directory, place, store }, boundary))
+    }
+
+    /// Visits the states of all layers in order, and after each layer nothing.
+    pub(in crate::engines) fn visit_all(
+        &self,
+        visit: &mut dyn FnMut(Option<Records<'_>>) -> Result<(), SearchError>,
+    ) -> Result<(), SearchError> {
+        let mut cursor = LayerCursor::new(self.place.width, &self.place.budget)?;
+        for layer in 0..self.store.layer_count() {
+            cursor.open(&self.store, layer)?;
+            while let Some(records) = cursor.next_keys(&self.store)? {
+                visit(Some(records))?;
+            }
+            visit(None)?;
+        }
+        Ok(())
     }
 
     /// Visits the states of a layer in order. False if it was dropped.

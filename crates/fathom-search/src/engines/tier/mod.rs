@@ -27,14 +27,15 @@ pub(in crate::engines) mod layer_store;
 mod needs;
 pub(in crate::engines) mod place;
 mod rest;
+mod run_shapes;
 mod shares;
+mod sharing;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
-use fathom_disk::key::KeyWidth;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
@@ -46,14 +47,15 @@ use fathom_model::shape::Shape;
 use crate::bodies::stages::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 use crate::error::SearchError;
 use crate::files::clock::Clock;
-use crate::stores::Layered;
+use crate::stores::{Layered, key_width};
 
 pub use candidates::Candidates;
 pub use cost::Cost;
 pub use finished::Finished;
 pub use journal::StoredLayers;
-pub(in crate::engines) use journal::{Journal, Opened};
-pub use shares::{Breadth, Repeats, Shares, TINY_BYTES};
+pub(in crate::engines) use journal::{Journal, JournalOptions, Opened};
+pub use shares::{Breadth, Repeats, Shares};
+pub use sharing::TINY_BYTES;
 
 use allotment::Allotment;
 use closing::Closing;
@@ -155,7 +157,7 @@ impl Tier {
         threads: usize,
         options: Options,
     ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
-        let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
+        let width = key_width(shape)?;
         let directory = RunDirectory::open(volume, options.tag)?;
         let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
         let mut place = Place::new(volume, budget, width, options.tag, sequence);
@@ -165,8 +167,8 @@ impl Tier {
         if free < least {
             return Err(SearchError::LeastBudget { bits: shape.width_bits, least, free });
         }
-        place.share(&shares, allotment.body_bytes());
-        commit::set_ballast(&directory, &shares)?;
+        allotment.leave_free(&mut place, &shares);
+        commit::set_ballast(&directory, shares.log_block_bytes)?;
         match directory.committed().cloned() {
             Some(manifest) => commit::take_up(place, directory, (allotment, shares), options, &manifest),
             None => {
@@ -208,6 +210,16 @@ impl Tier {
             shares,
             options,
         })
+    }
+
+    /// Bytes in a block of the layer log of a search with that budget.
+    pub(in crate::engines) fn log_block_bytes(
+        budget: &Budget,
+        shape: &Shape,
+        threads: usize,
+        options: &Options,
+    ) -> Result<usize, SearchError> {
+        Ok(Allotment::of(budget, threads).shares(options, key_width(shape)?).log_block_bytes)
     }
 
     /// Where the time of closing went.
@@ -288,7 +300,7 @@ impl LayerPolicy for Tier {
     type Worker = Candidates;
 
     fn worker(&self) -> Result<Candidates, SearchError> {
-        Ok(Candidates::new(&self.place, &self.shares)?)
+        Ok(Candidates::new(&self.place, self.shares.candidates())?)
     }
 
     fn offer(&self, worker: &mut Candidates, candidates: Records<'_>) -> Result<(), SearchError> {

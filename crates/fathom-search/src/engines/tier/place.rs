@@ -6,11 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use fathom_disk::budget::{Budget, BudgetError};
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
-use fathom_disk::run::{Run, Tag};
+use fathom_disk::run::{Run, RunConfig, RunWriter, Tag};
+use fathom_disk::set::Tiers;
 use fathom_disk::storage::Volume;
 use fathom_disk::window::Window;
-
-use super::shares::{Shares, TINY_BYTES};
 
 /// What every part of the engine needs to write and read.
 #[derive(Debug)]
@@ -24,7 +23,7 @@ pub(in crate::engines) struct Place {
     /// The commit that the run was taken up from: with the number it makes names that are never used twice.
     sequence: u64,
     next: AtomicU64,
-    /// Of a tiny budget, the turn to write candidates: there is memory for one writer.
+    /// Where there is memory for one writer, the turn to write candidates.
     turn: Option<Mutex<()>>,
 }
 
@@ -37,18 +36,17 @@ impl Place {
         sequence: u64,
     ) -> Place {
         let (volume, budget) = (volume.clone(), budget.clone());
-        let turn = (budget.limit() < TINY_BYTES).then(Mutex::default);
         let spare = budget.clone();
-        Place { volume, budget, spare, width, tag, sequence, next: AtomicU64::new(0), turn }
+        Place { volume, budget, spare, width, tag, sequence, next: AtomicU64::new(0), turn: None }
     }
 
-    /// From now on memory is shared out like that, with so many bytes for the body.
-    pub(super) fn share(&mut self, shares: &Shares, body_bytes: usize) {
-        self.spare = self.budget.leaving(if shares.tight { 0 } else { shares.kept_free + body_bytes });
-        self.turn = shares.tight.then(Mutex::default);
+    /// From now on what can be done without leaves so many bytes free; with `one_writer`, threads write candidates in turn.
+    pub(super) fn leave_free(&mut self, bytes: usize, one_writer: bool) {
+        self.spare = self.budget.leaving(bytes);
+        self.turn = one_writer.then(Mutex::default);
     }
 
-    /// What a thread holds while it writes candidates. Without it, whether two threads of a tiny budget write at once, and are refused memory, would be a matter of timing.
+    /// What a thread holds while it writes candidates. Without it, whether two threads of a small budget write at once, and are refused memory, would be a matter of timing.
     pub(super) fn turn_to_write(&self) -> Option<MutexGuard<'_, ()>> {
         self.turn.as_ref().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -67,6 +65,26 @@ impl Place {
     /// A name that no file has or had.
     pub(in crate::engines) fn fresh_name(&self, kind: &str) -> String {
         format!("{kind}-{}-{}", self.sequence, self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Writes a run that no other is called like.
+    pub(in crate::engines) fn run_writer(&self, config: &RunConfig) -> Result<RunWriter, DiskError> {
+        RunWriter::new(&self.volume, &self.budget, &self.fresh_name("run"), config)
+    }
+
+    /// Merges the runs of a level, or without one the smallest two, reading within so many bytes.
+    pub(in crate::engines) fn merge(
+        &self,
+        runs: &mut Tiers,
+        level: Option<usize>,
+        config: &RunConfig,
+        within: usize,
+    ) -> Result<(), DiskError> {
+        let (volume, budget, name) = (&self.volume, &self.budget, self.fresh_name("run"));
+        match level {
+            Some(level) => runs.merge_level(volume, budget, level, &name, config, within, false),
+            None => runs.merge_smallest(volume, budget, &name, config, within, false),
+        }
     }
 
     pub(in crate::engines) fn open_run(&self, name: &str) -> Result<Run, DiskError> {
