@@ -17,11 +17,11 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use super::tier::layer_store::{BlockEncoder, LayerCursor, LayerStore};
-use super::tier::place::Place;
 use super::tier::{Breadth, DiskUse, Repeats, Shares, TINY_BYTES};
 use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
 use crate::error::SearchError;
+use crate::files::layer_store::{BlockEncoder, LayerCursor, LayerStore};
+use crate::files::place::Place;
 use crate::stores::Layered;
 
 /// The policy.

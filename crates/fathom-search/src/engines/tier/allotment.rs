@@ -7,12 +7,12 @@ use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::window::Window;
 
-use super::candidates::Candidates;
 use super::closing::Closing;
-use super::place::Place;
 use super::shares::{Breadth, Repeats, Shares};
 use super::{Options, Tier, WINDOW_KEYS_MIN, lock};
 use crate::error::SearchError;
+use crate::files::candidates::Candidates;
+use crate::files::place::Place;
 
 /// What the parts have together.
 #[derive(Clone, Copy, Debug)]

@@ -10,10 +10,10 @@ use std::time::Instant;
 
 use fathom_disk::storage::Phase;
 
-use super::candidates::{Candidates, Collected, with_stream};
 use super::known::Tools;
 use super::{Plan, Tier, lock};
 use crate::error::SearchError;
+use crate::files::candidates::{Candidates, Collected, with_stream};
 
 /// The layer that is being closed.
 #[derive(Debug, Default)]

@@ -12,14 +12,14 @@ use fathom_disk::storage::Phase;
 
 use super::allotment::Allotment;
 use super::known::Known;
-use super::layer_store::LayerStore;
-use super::place::Place;
 use super::rest::AtRest;
 use super::shares::Shares;
 use super::{Options, Tier, lock};
 use crate::bytes::Reader;
 use crate::error::SearchError;
 use crate::files::cursor::Cursor;
+use crate::files::layer_store::LayerStore;
+use crate::files::place::Place;
 
 /// What the note of a closed set at rest begins with, in place of shard and level.
 const AT_REST: u64 = u64::MAX;

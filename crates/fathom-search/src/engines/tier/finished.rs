@@ -16,11 +16,11 @@ use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
 use super::Tier;
-use super::layer_store::{LayerCursor, LayerStore};
-use super::place::Place;
 use crate::error::SearchError;
 use crate::files::closed_set::{Reached, sort_layers};
 use crate::files::cursor::Cursor;
+use crate::files::layer_store::{LayerCursor, LayerStore};
+use crate::files::place::Place;
 use crate::stores::key_width;
 use crate::task::Observer;
 

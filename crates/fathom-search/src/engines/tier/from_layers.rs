@@ -12,11 +12,11 @@ use fathom_disk::key::KeyWidth;
 use fathom_disk::set::sort::sort_unique;
 use fathom_disk::set::{KeyStream, Merge, SliceStream};
 
-use super::candidates::shard_of;
 use super::known::Tools;
-use super::layer_store::{LayerCursor, LayerStore};
 use super::{Tier, lock};
 use crate::error::SearchError;
+use crate::files::candidates::shard_of;
+use crate::files::layer_store::{LayerCursor, LayerStore};
 use crate::stores::layers::BLOCK_KEYS;
 
 /// Layers that are merged into one run, at most.

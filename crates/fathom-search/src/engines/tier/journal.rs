@@ -17,33 +17,33 @@ use fathom_model::shape::Shape;
 
 use super::DiskUse;
 use super::commit::{live_bytes_of, set_ballast};
-use super::layer_store::{LayerCursor, LayerStore};
-use super::place::Place;
 use crate::error::SearchError;
 use crate::files::clock::Clock;
 use crate::files::cursor::Cursor;
+use crate::files::layer_store::{LayerCursor, LayerStore};
+use crate::files::place::Place;
 use crate::stores::key_width;
 use crate::stores::layers::Layers;
 
 /// The layers of a search, on disk, and nothing else of it.
 #[derive(Debug)]
-pub(in crate::engines) struct Journal {
+pub(crate) struct Journal {
     stored: StoredLayers,
     clock: Clock,
 }
 
 /// A journal, and the boundary of the commit that it was taken up from.
-pub(in crate::engines) type Opened = (Journal, Option<Vec<u8>>);
+pub(crate) type Opened = (Journal, Option<Vec<u8>>);
 
 /// How a journal is kept.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engines) struct JournalOptions {
+pub(crate) struct JournalOptions {
     /// What files are marked with.
-    pub(in crate::engines) tag: Tag,
+    pub(crate) tag: Tag,
     /// How long to wait between commits, at least.
-    pub(in crate::engines) commit_every: Duration,
+    pub(crate) commit_every: Duration,
     /// Bytes in a block of the layer log.
-    pub(in crate::engines) log_block_bytes: usize,
+    pub(crate) log_block_bytes: usize,
 }
 
 /// The layers that a commit names, to be looked at.
@@ -57,7 +57,7 @@ pub struct StoredLayers {
 impl Journal {
     /// Takes up what is committed in the volume, with its boundary, or begins with nothing. None if the known states are on disk, too: then it is
     /// [`super::Tier`] that takes them up.
-    pub(in crate::engines) fn open(
+    pub(crate) fn open(
         volume: &Volume,
         budget: &Budget,
         shape: &Shape,
@@ -82,16 +82,12 @@ impl Journal {
     }
 
     /// Whether it is time for the next commit.
-    pub(in crate::engines) fn is_due(&self) -> bool {
+    pub(crate) fn is_due(&self) -> bool {
         self.clock.is_due()
     }
 
     /// Makes a boundary of a search in RAM last.
-    pub(in crate::engines) fn commit(
-        &mut self,
-        layers: &Layers,
-        boundary: Vec<u8>,
-    ) -> Result<(), SearchError> {
+    pub(crate) fn commit(&mut self, layers: &Layers, boundary: Vec<u8>) -> Result<(), SearchError> {
         let _phase = Phase::enter("commit");
         let began = Instant::now();
         self.append(layers)?;
@@ -136,12 +132,12 @@ impl Journal {
     }
 
     /// The layers there are.
-    pub(in crate::engines) fn layers(&self) -> &StoredLayers {
+    pub(crate) fn layers(&self) -> &StoredLayers {
         &self.stored
     }
 
     /// What files hold.
-    pub(in crate::engines) fn disk_use(&self) -> DiskUse {
+    pub(crate) fn disk_use(&self) -> DiskUse {
         self.stored.disk_use()
     }
 }
@@ -178,7 +174,7 @@ impl StoredLayers {
     }
 
     /// Visits the states of all layers in order, and after each layer nothing.
-    pub(in crate::engines) fn visit_all(
+    pub(crate) fn visit_all(
         &self,
         visit: &mut dyn FnMut(Option<Records<'_>>) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {

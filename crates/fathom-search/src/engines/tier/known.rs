@@ -24,10 +24,10 @@ use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter};
 use fathom_disk::set::{Difference, KeyStream, Tiers};
 
 use super::cost::Cost;
-use super::layer_store::BlockEncoder;
-use super::place::Place;
 use super::run_shapes::{LOOKED_UP_BLOCK_KEYS, run_configs};
 use super::shares::Shares;
+use crate::files::layer_store::BlockEncoder;
+use crate::files::place::Place;
 use folded::Folded;
 use small::SmallLayers;
 

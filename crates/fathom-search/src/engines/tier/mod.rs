@@ -15,7 +15,6 @@
 //! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on, or 256 records where those are more. Disk: 1 to 2.5 bytes per state each for runs and layers.
 
 mod allotment;
-mod candidates;
 mod closing;
 mod commit;
 mod cost;
@@ -23,9 +22,7 @@ mod finished;
 mod from_layers;
 mod journal;
 mod known;
-pub(in crate::engines) mod layer_store;
 mod needs;
-pub(in crate::engines) mod place;
 mod rest;
 mod run_shapes;
 mod shares;
@@ -49,7 +46,7 @@ use crate::error::SearchError;
 use crate::files::clock::Clock;
 use crate::stores::{Layered, key_width};
 
-pub use candidates::Candidates;
+pub use crate::files::candidates::Candidates;
 pub use cost::Cost;
 pub use finished::Finished;
 pub use journal::StoredLayers;
@@ -57,11 +54,11 @@ pub(in crate::engines) use journal::{Journal, JournalOptions, Opened};
 pub use shares::{Breadth, Repeats, Shares};
 pub use sharing::TINY_BYTES;
 
+use crate::files::layer_store::{LayerCursor, LayerStore};
+use crate::files::place::Place;
 use allotment::Allotment;
 use closing::Closing;
 use known::Known;
-use layer_store::{LayerCursor, LayerStore};
-use place::Place;
 use rest::AtRest;
 
 /// The policy.

@@ -4,7 +4,7 @@
 
 use fathom_disk::key::KeyWidth;
 
-use super::candidates::CandidateSizes;
+use crate::files::candidates::CandidateSizes;
 
 /// How large layers are beside the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

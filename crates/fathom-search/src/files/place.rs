@@ -13,13 +13,13 @@ use fathom_disk::window::Window;
 
 /// What every part of the engine needs to write and read.
 #[derive(Debug)]
-pub(in crate::engines) struct Place {
-    pub(in crate::engines) volume: Volume,
-    pub(in crate::engines) budget: Budget,
+pub(crate) struct Place {
+    pub(crate) volume: Volume,
+    pub(crate) budget: Budget,
     /// The same, for what can be done without.
-    pub(in crate::engines) spare: Budget,
-    pub(in crate::engines) width: KeyWidth,
-    pub(in crate::engines) tag: Tag,
+    pub(crate) spare: Budget,
+    pub(crate) width: KeyWidth,
+    pub(crate) tag: Tag,
     /// The commit that the run was taken up from: with the number it makes names that are never used twice.
     sequence: u64,
     next: AtomicU64,
@@ -28,31 +28,25 @@ pub(in crate::engines) struct Place {
 }
 
 impl Place {
-    pub(in crate::engines) fn new(
-        volume: &Volume,
-        budget: &Budget,
-        width: KeyWidth,
-        tag: Tag,
-        sequence: u64,
-    ) -> Place {
+    pub(crate) fn new(volume: &Volume, budget: &Budget, width: KeyWidth, tag: Tag, sequence: u64) -> Place {
         let (volume, budget) = (volume.clone(), budget.clone());
         let spare = budget.clone();
         Place { volume, budget, spare, width, tag, sequence, next: AtomicU64::new(0), turn: None }
     }
 
     /// From now on what can be done without leaves so many bytes free; with `one_writer`, threads write candidates in turn.
-    pub(super) fn leave_free(&mut self, bytes: usize, one_writer: bool) {
+    pub(crate) fn leave_free(&mut self, bytes: usize, one_writer: bool) {
         self.spare = self.budget.leaving(bytes);
         self.turn = one_writer.then(Mutex::default);
     }
 
     /// What a thread holds while it writes candidates. Without it, whether two threads of a small budget write at once, and are refused memory, would be a matter of timing.
-    pub(super) fn turn_to_write(&self) -> Option<MutexGuard<'_, ()>> {
+    pub(crate) fn turn_to_write(&self) -> Option<MutexGuard<'_, ()>> {
         self.turn.as_ref().map(|turn| turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A window of so many keys, or of as many as there is memory for.
-    pub(super) fn window(&self, keys: usize) -> Result<Window, BudgetError> {
+    pub(crate) fn window(&self, keys: usize) -> Result<Window, BudgetError> {
         let mut keys = keys;
         loop {
             match Window::new(self.width.bits(), keys, &self.spare) {
@@ -63,17 +57,17 @@ impl Place {
     }
 
     /// A name that no file has or had.
-    pub(in crate::engines) fn fresh_name(&self, kind: &str) -> String {
+    pub(crate) fn fresh_name(&self, kind: &str) -> String {
         format!("{kind}-{}-{}", self.sequence, self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Writes a run that no other is called like.
-    pub(in crate::engines) fn run_writer(&self, config: &RunConfig) -> Result<RunWriter, DiskError> {
+    pub(crate) fn run_writer(&self, config: &RunConfig) -> Result<RunWriter, DiskError> {
         RunWriter::new(&self.volume, &self.budget, &self.fresh_name("run"), config)
     }
 
     /// Merges the runs of a level, or without one the smallest two, reading within so many bytes.
-    pub(in crate::engines) fn merge(
+    pub(crate) fn merge(
         &self,
         runs: &mut Tiers,
         level: Option<usize>,
@@ -87,7 +81,7 @@ impl Place {
         }
     }
 
-    pub(in crate::engines) fn open_run(&self, name: &str) -> Result<Run, DiskError> {
+    pub(crate) fn open_run(&self, name: &str) -> Result<Run, DiskError> {
         Run::open(&self.volume, &self.budget, name, self.width, self.tag)
     }
 }

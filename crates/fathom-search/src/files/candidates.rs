@@ -29,7 +29,7 @@ pub struct Candidates {
 
 /// What one thread has collected for one shard.
 #[derive(Debug)]
-pub(super) struct Collected {
+pub(crate) struct Collected {
     keys: ChargedVec<u64>,
     /// Sorted keys in memory and on disk; the same key may be in several pieces.
     coded: CodedPieces,
@@ -49,26 +49,26 @@ struct Spill {
 
 /// What room candidates have, each thread the same.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CandidateSizes {
+pub(crate) struct CandidateSizes {
     /// Parts of the state space that are closed on their own.
-    pub(super) shards: usize,
+    pub(crate) shards: usize,
     /// Candidates that a thread holds for a shard.
-    pub(super) keys: usize,
+    pub(crate) keys: usize,
     /// Candidates of a thread and a shard that are coded in memory before any go to disk, in bytes.
-    pub(super) coded_bytes: usize,
+    pub(crate) coded_bytes: usize,
     /// Memory for writing candidates to disk, per thread.
-    pub(super) spill_bytes: usize,
+    pub(crate) spill_bytes: usize,
     /// Pieces of a thread and a shard that are read at once.
-    pub(super) pieces_max: usize,
+    pub(crate) pieces_max: usize,
     /// The same of those that are coded in memory.
-    pub(super) coded_pieces_max: usize,
+    pub(crate) coded_pieces_max: usize,
 }
 
 /// Candidates that are shown to the window at one time.
 const PIECE_KEYS: usize = 256;
 
 impl Candidates {
-    pub(super) fn new(place: &Place, sizes: CandidateSizes) -> Result<Candidates, DiskError> {
+    pub(crate) fn new(place: &Place, sizes: CandidateSizes) -> Result<Candidates, DiskError> {
         let words = place.width.words();
         let buffer = || ChargedVec::with_capacity(&place.budget, "candidates", sizes.keys.max(1) * words);
         let format = PieceFormat::within(place.width, sizes.spill_bytes);
@@ -97,7 +97,7 @@ impl Candidates {
     }
 
     /// Lets go of its buffers, which are empty; [`Candidates::reshare`] follows.
-    pub(super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
+    pub(crate) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
         for collected in &mut self.shards {
             assert!(collected.count(place.width.words()) == 0, "a layer was closed");
             collected.keys = ChargedVec::with_capacity(&place.budget, "candidates", 0)?;
@@ -106,13 +106,13 @@ impl Candidates {
     }
 
     /// Takes other shares.
-    pub(super) fn reshare(&mut self, place: &Place, sizes: CandidateSizes) -> Result<(), DiskError> {
+    pub(crate) fn reshare(&mut self, place: &Place, sizes: CandidateSizes) -> Result<(), DiskError> {
         *self = Candidates::new(place, sizes)?;
         Ok(())
     }
 
     /// Takes candidates, those aside that the window has met.
-    pub(super) fn offer(
+    pub(crate) fn offer(
         &mut self,
         place: &Place,
         window: &Window,
@@ -142,35 +142,35 @@ impl Candidates {
     }
 
     /// Waits until all that goes to disk is there, and gives the writer's memory back.
-    pub(super) fn settle(&mut self) -> Result<(), DiskError> {
+    pub(crate) fn settle(&mut self) -> Result<(), DiskError> {
         self.spill.settle()
     }
 
     /// Candidates of this layer, with those that were set aside.
-    pub(super) fn offered(&self) -> u64 {
+    pub(crate) fn offered(&self) -> u64 {
         self.offered
     }
 
     /// What was collected, shard by shard.
-    pub(super) fn shards(&self) -> impl Iterator<Item = &Collected> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Collected> {
         self.shards.iter()
     }
 
     /// Gives away what was collected, shard by shard; [`Candidates::give_shard`] brings the buffers back, in this order.
-    pub(super) fn take_shards(&mut self) -> impl Iterator<Item = Collected> {
+    pub(crate) fn take_shards(&mut self) -> impl Iterator<Item = Collected> {
         self.offered = 0;
         self.shards.drain(..)
     }
 
     /// Takes the next shard's buffer back, which is empty.
-    pub(super) fn give_shard(&mut self, collected: Collected) {
+    pub(crate) fn give_shard(&mut self, collected: Collected) {
         self.shards.push(collected);
     }
 }
 
 /// The shard of a key: neighbours share it mostly, so gaps stay small.
 #[inline]
-pub(super) fn shard_of(key: &[u64], bits: u32, shards: usize) -> usize {
+pub(crate) fn shard_of(key: &[u64], bits: u32, shards: usize) -> usize {
     if shards == 1 {
         return 0;
     }
@@ -247,17 +247,17 @@ impl Spill {
 
 impl Collected {
     /// How many keys it holds; none if there are pieces of them.
-    pub(super) fn in_memory(&self, words: usize) -> Option<usize> {
+    pub(crate) fn in_memory(&self, words: usize) -> Option<usize> {
         (self.pieces.is_empty() && self.coded.is_empty()).then_some(self.keys.len() / words)
     }
 
     /// How many keys it holds, repeats counted.
-    pub(super) fn count(&self, words: usize) -> u64 {
+    pub(crate) fn count(&self, words: usize) -> u64 {
         self.pieces.count() + self.coded.count() + (self.keys.len() / words) as u64
     }
 
     /// Bytes that were written.
-    pub(super) fn spilled(&self) -> u64 {
+    pub(crate) fn spilled(&self) -> u64 {
         self.pieces.bytes()
     }
 
@@ -304,7 +304,7 @@ impl Collected {
 
 /// Gives all that was collected for a shard to `work` as one ascending stream without repeats, reading within `bytes` of memory; then
 /// forgets it.
-pub(super) fn with_stream<T>(
+pub(crate) fn with_stream<T>(
     place: &Place,
     collected: &mut [Collected],
     bytes: usize,
