@@ -7,6 +7,7 @@ use fathom_disk::budget::{Budget, OwnerUse};
 use fathom_disk::storage::counters::Direction;
 use fathom_disk::storage::{Access, IoCounts};
 use fathom_search::engines::tier;
+use fathom_search::files::disk_use::DiskUse;
 use fathom_search::task::{LayerSizes, Outcome};
 use serde::Serialize;
 
@@ -153,8 +154,8 @@ pub struct ClosingFigures {
 }
 
 impl DiskFigures {
-    pub(crate) fn of(used: tier::DiskUse, counts: &IoCounts, states: u64) -> DiskFigures {
-        let tier::DiskUse { closed_set, at_rest, layers, peak } = used;
+    pub(crate) fn of(used: DiskUse, counts: &IoCounts, states: u64) -> DiskFigures {
+        let DiskUse { closed_set, at_rest, layers, peak } = used;
         let each = |bytes: u64| (bytes as f64 / states as f64 * 1e3).round() / 1e3;
         DiskFigures {
             closed_set,

@@ -16,8 +16,10 @@ use fathom_search::engines::positions::PositionTable;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::engines::retrace;
 use fathom_search::engines::stern_dill::SternDill;
-use fathom_search::engines::tier::{self, Plan, StoredLayers};
+use fathom_search::engines::tier::{self, Plan};
 use fathom_search::error::SearchError;
+use fathom_search::files::disk_use::DiskUse;
+use fathom_search::files::journal::StoredLayers;
 use fathom_search::stores::Layered;
 use fathom_search::task::{self, Observer, Outcome};
 use fathom_search::traces::path::{Path as RunPath, Room};
@@ -226,7 +228,7 @@ impl Task<'_> {
         let (layers, boundary) =
             StoredLayers::open(volume, budget, system.shape(), tag).map_err(|_| error)?.unzip();
         let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
-        let used = layers.as_ref().map_or_else(tier::DiskUse::default, StoredLayers::disk_use);
+        let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
         Ok(Searched {
             engine: if used.closed_set > 0 { "tier" } else { "ram" },
             gave_up: Some(limit),
@@ -240,9 +242,9 @@ impl Task<'_> {
 
 /// What files take and the operations on them, if there are files.
 fn volume_counts(
-    used: Option<tier::DiskUse>,
+    used: Option<DiskUse>,
     volume: &dyn Fn() -> Result<Volume, SearchError>,
-) -> Result<Option<(tier::DiskUse, IoCounts)>, SearchError> {
+) -> Result<Option<(DiskUse, IoCounts)>, SearchError> {
     used.map(|used| Ok((used, volume()?.counts()))).transpose()
 }
 
@@ -262,7 +264,7 @@ fn scratch_parent(home: Option<&Home>) -> Option<PathBuf> {
     Some(folder.cloned().unwrap_or_else(|| PathBuf::from(PARENT)))
 }
 
-fn disk_figures(used: tier::DiskUse, counts: &IoCounts, outcome: &Outcome) -> (DiskFigures, Vec<IoFigures>) {
+fn disk_figures(used: DiskUse, counts: &IoCounts, outcome: &Outcome) -> (DiskFigures, Vec<IoFigures>) {
     (DiskFigures::of(used, counts, outcome.layers.sum()), IoFigures::of(counts))
 }
 

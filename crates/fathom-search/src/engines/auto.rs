@@ -14,9 +14,12 @@ use fathom_model::shape::Shape;
 use fathom_model::system::TransitionSystem;
 
 use super::ram::{self, RamTable};
-use super::tier::{DiskUse, Finished, Journal, JournalOptions, Opened, Options, StoredLayers, Tier};
+use super::tier::{Options, Tier};
 use crate::bodies::stages::{self, ClosedLayer, LayerPolicy, Moment, close_alone};
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
+use crate::files::finished::Finished;
+use crate::files::journal::{Journal, JournalOptions, Opened, StoredLayers};
 use crate::stores::Layered;
 use crate::task::{Ending, Observer, Outcome, Settings};
 use crate::traces::path::{Path, Room};
@@ -126,7 +129,7 @@ pub fn finished(
         None => open_journal(&volume, budget, shape, 1, &disk.options)?.map(|(journal, _)| journal),
     };
     let mut journal = journal.ok_or(SearchError::Boundary)?;
-    journal.commit(&layers, boundary.to_vec())?;
+    journal.commit(&layers, boundary)?;
     // The lock is given back.
     drop(journal);
     drop(layers);
@@ -212,7 +215,7 @@ impl Task<'_> {
                 Some(journal) => Some(journal),
                 None => self.journal()?.map(|(journal, _)| journal),
             };
-            journal.ok_or(SearchError::Boundary)?.commit(&layers, boundary)?;
+            journal.ok_or(SearchError::Boundary)?.commit(&layers, &boundary)?;
         } else {
             // Nobody else may hold the lock.
             drop(journal);
@@ -274,7 +277,7 @@ impl LayerPolicy for InRam {
     fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
         match &mut self.journal {
             Some(journal) if moment != Moment::Passing || journal.is_due() => {
-                journal.commit(self.table.layers(), boundary())
+                journal.commit(self.table.layers(), &boundary())
             }
             _ => Ok(()),
         }

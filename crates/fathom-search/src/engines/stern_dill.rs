@@ -17,9 +17,10 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use super::tier::{Breadth, DiskUse, Repeats, Shares, TINY_BYTES};
+use super::tier::{Breadth, Repeats, Shares, TINY_BYTES};
 use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
 use crate::files::layer_store::{BlockEncoder, LayerCursor, LayerStore};
 use crate::files::place::Place;
 use crate::stores::Layered;

@@ -155,16 +155,23 @@ impl Candidates {
     pub(crate) fn shards(&self) -> impl Iterator<Item = &Collected> {
         self.shards.iter()
     }
+}
 
-    /// Gives away what was collected, shard by shard; [`Candidates::give_shard`] brings the buffers back, in this order.
-    pub(crate) fn take_shards(&mut self) -> impl Iterator<Item = Collected> {
-        self.offered = 0;
-        self.shards.drain(..)
+/// Takes what all threads have collected, by shard and by thread; [`give_back`] brings the buffers back.
+pub(crate) fn take_by_shard(workers: &mut [&mut Candidates]) -> Vec<Vec<Collected>> {
+    let shards = workers.iter().map(|worker| worker.shards.len()).max().unwrap_or(0);
+    let mut work: Vec<Vec<Collected>> = (0..shards).map(|_| Vec::new()).collect();
+    for worker in workers {
+        worker.offered = 0;
+        worker.shards.drain(..).zip(&mut work).for_each(|(part, parts)| parts.push(part));
     }
+    work
+}
 
-    /// Takes the next shard's buffer back, which is empty.
-    pub(crate) fn give_shard(&mut self, collected: Collected) {
-        self.shards.push(collected);
+/// Gives the threads their buffers back, which are empty, shard after shard.
+pub(crate) fn give_back(workers: &mut [&mut Candidates], work: impl Iterator<Item = Vec<Collected>>) {
+    for parts in work {
+        workers.iter_mut().zip(parts).for_each(|(worker, part)| worker.shards.push(part));
     }
 }
 

@@ -7,11 +7,12 @@ use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::window::Window;
 
-use super::closing::Closing;
+use super::closing::Offered;
 use super::shares::{Breadth, Repeats, Shares};
-use super::{Options, Tier, WINDOW_KEYS_MIN, lock};
+use super::{Options, Tier, WINDOW_KEYS_MIN};
 use crate::error::SearchError;
 use crate::files::candidates::Candidates;
+use crate::files::lock;
 use crate::files::place::Place;
 
 /// What the parts have together.
@@ -113,7 +114,7 @@ impl Allotment {
 impl Tier {
     /// Shares the memory out anew if the layer that was closed, of so many new states, asks for it.
     pub(super) fn adjust(&mut self, workers: &mut [&mut Candidates], states: u64) -> Result<(), SearchError> {
-        let Closing { collected, offered, .. } = self.closing;
+        let Offered { collected_bytes: collected, candidates: offered, .. } = self.offered;
         if self.shares.tight {
             return Ok(());
         }
@@ -127,7 +128,7 @@ impl Tier {
         let shares = self.allotment.shares(&self.options, self.place.width);
         let shares = Shares { log_block_bytes: self.shares.log_block_bytes, ..shares };
         self.shares = shares.with_shards(self.shares.shards);
-        self.closing.tools.clear();
+        self.closing.put_tools_away();
         workers.iter_mut().try_for_each(|worker| worker.give_back(&self.place))?;
         let window_keys = self.window.capacity().min(self.shares.window_keys);
         self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;

@@ -18,9 +18,7 @@ mod allotment;
 mod closing;
 mod commit;
 mod cost;
-mod finished;
 mod from_layers;
-mod journal;
 mod known;
 mod needs;
 mod rest;
@@ -28,12 +26,11 @@ mod run_shapes;
 mod shares;
 mod sharing;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
-use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
 use fathom_disk::storage::direct::heap::give_large_blocks_back;
@@ -43,29 +40,31 @@ use fathom_model::shape::Shape;
 
 use crate::bodies::stages::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 use crate::error::SearchError;
-use crate::files::clock::Clock;
+use crate::files::at_rest::AtRest;
+use crate::files::candidates::{Candidates, Collected};
+use crate::files::closing::Closing;
+use crate::files::commits::Commits;
+use crate::files::disk_use::{DiskMeter, DiskUse};
+use crate::files::finished::Finished;
+use crate::files::frontier::Frontier;
+use crate::files::layer_store::LayerStore;
+use crate::files::lock;
+use crate::files::place::Place;
 use crate::stores::{Layered, key_width};
 
-pub use crate::files::candidates::Candidates;
 pub use cost::Cost;
-pub use finished::Finished;
-pub use journal::StoredLayers;
-pub(in crate::engines) use journal::{Journal, JournalOptions, Opened};
 pub use shares::{Breadth, Repeats, Shares};
 pub use sharing::TINY_BYTES;
 
-use crate::files::layer_store::{LayerCursor, LayerStore};
-use crate::files::place::Place;
 use allotment::Allotment;
-use closing::Closing;
-use known::Known;
-use rest::AtRest;
+use closing::Offered;
+use known::{Known, Tools};
 
 /// The policy.
 #[derive(Debug)]
 pub struct Tier {
     place: Place,
-    directory: RunDirectory,
+    commits: Commits,
     allotment: Allotment,
     shares: Shares,
     options: Options,
@@ -73,13 +72,12 @@ pub struct Tier {
     shards: Vec<Mutex<Known>>,
     /// The closed set of a search that is over.
     at_rest: Option<AtRest>,
-    layers: Mutex<Layers>,
-    closing: Closing,
-    clock: Clock,
+    frontier: Mutex<Frontier>,
+    closing: Closing<Vec<Collected>, Tools>,
+    /// The layer that was closed last.
+    offered: Offered,
     cost: Cost,
-    /// What files took when the last layer was closed.
-    disk_used: u64,
-    disk_peak: u64,
+    disk_meter: DiskMeter,
 }
 
 /// What a caller may choose.
@@ -122,26 +120,6 @@ pub enum Plan {
     Scan,
 }
 
-/// What files hold and have held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskUse {
-    /// Bytes of the runs: the closed set, as the search has it.
-    pub closed_set: u64,
-    /// Bytes of the closed set at rest, once it is.
-    pub at_rest: Option<u64>,
-    /// Bytes of the layer log.
-    pub layers: u64,
-    /// The most that all files took at the end of a layer.
-    pub peak: u64,
-}
-
-/// The layers, and how far the current one is handed out.
-#[derive(Debug)]
-struct Layers {
-    store: LayerStore,
-    cursor: LayerCursor,
-}
-
 /// The window grows with the states until it has its share.
 const WINDOW_KEYS_MIN: usize = 1 << 16;
 
@@ -155,9 +133,8 @@ impl Tier {
         options: Options,
     ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
         let width = key_width(shape)?;
-        let directory = RunDirectory::open(volume, options.tag)?;
-        let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
-        let mut place = Place::new(volume, budget, width, options.tag, sequence);
+        let commits = Commits::open(volume, options.tag, options.commit_every)?;
+        let mut place = Place::new(volume, budget, width, options.tag, commits.sequence());
         let allotment = Allotment::of(budget, threads);
         let shares = allotment.shares(&options, width);
         let (least, free) = (needs::least_bytes(width), budget.free());
@@ -165,23 +142,23 @@ impl Tier {
             return Err(SearchError::LeastBudget { bits: shape.width_bits, least, free });
         }
         allotment.leave_free(&mut place, &shares);
-        commit::set_ballast(&directory, shares.log_block_bytes)?;
-        match directory.committed().cloned() {
-            Some(manifest) => commit::take_up(place, directory, (allotment, shares), options, &manifest),
+        commits.set_ballast(shares.log_block_bytes)?;
+        match commits.committed()? {
+            Some(committed) => commit::take_up(place, commits, (allotment, shares), options, committed),
             None => {
                 let name = place.fresh_name("layers");
                 let store = LayerStore::new(volume, &name, shares.log_block_bytes, budget)?;
                 let shards = (0..shares.shards)
                     .map(|_| Known::new(&place, &shares))
                     .collect::<Result<Vec<_>, DiskError>>()?;
-                Ok((Tier::assemble(place, directory, (allotment, shares), options, store, shards)?, None))
+                Ok((Tier::assemble(place, commits, (allotment, shares), options, store, shards)?, None))
             }
         }
     }
 
     fn assemble(
         place: Place,
-        directory: RunDirectory,
+        commits: Commits,
         (allotment, shares): (Allotment, Shares),
         options: Options,
         mut store: LayerStore,
@@ -189,20 +166,19 @@ impl Tier {
     ) -> Result<Tier, SearchError> {
         give_large_blocks_back();
         store.drop_before(options.keep_from);
-        let cursor = LayerCursor::new(place.width, &place.budget)?;
+        let frontier = Frontier::new(&place, store)?;
         let window = place.window(shares.window_keys.min(WINDOW_KEYS_MIN))?;
         Ok(Tier {
             window,
             shards: shards.into_iter().map(Mutex::new).collect(),
             at_rest: None,
-            layers: Mutex::new(Layers { store, cursor }),
+            frontier: Mutex::new(frontier),
             closing: Closing::default(),
-            clock: Clock::new(options.commit_every),
+            offered: Offered::default(),
             cost: Cost::default(),
-            disk_used: 0,
-            disk_peak: 0,
+            disk_meter: DiskMeter::new(options.disk_limit),
             place,
-            directory,
+            commits,
             allotment,
             shares,
             options,
@@ -236,35 +212,37 @@ impl Tier {
 
     /// What files hold and have held.
     pub fn disk_use(&self) -> DiskUse {
-        let layers = self.layers().store.disk_bytes();
+        let layers = self.frontier().store.disk_bytes();
         if let Some(AtRest { run, live_bytes }) = &self.at_rest {
-            let at_rest = run.bytes();
-            let peak = self.disk_peak.max(at_rest + layers);
-            return DiskUse { closed_set: *live_bytes, at_rest: Some(at_rest), layers, peak };
+            return self.disk_meter.with(*live_bytes, Some(run.bytes()), layers);
         }
         let closed_set = self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum();
-        DiskUse { closed_set, at_rest: None, layers, peak: self.disk_peak.max(closed_set + layers) }
+        self.disk_meter.with(closed_set, None, layers)
     }
 
-    fn layers(&self) -> MutexGuard<'_, Layers> {
-        lock(&self.layers)
+    fn frontier(&self) -> MutexGuard<'_, Frontier> {
+        lock(&self.frontier)
     }
 
-    /// Removes runs that were merged away and layers that were dropped, those that a commit names aside: they go with the next one.
+    /// Removes runs that were merged away and layers that were dropped.
     fn remove_retired(&mut self) -> Result<(), SearchError> {
-        let mut names = self.layers().store.retired();
+        let mut names = self.frontier().store.retired();
         self.shards.iter().for_each(|shard| names.extend(lock(shard).retired()));
-        let committed =
-            |name: &String| self.directory.committed().is_some_and(|manifest| manifest.names(name));
-        for name in names.iter().filter(|name| !committed(name)) {
-            self.place.volume.remove(name).map_err(DiskError::from)?;
-        }
-        Ok(())
+        Ok(self.commits.remove_retired(&names)?)
     }
 
     /// Whether no layer was dropped.
     pub fn keeps_all_layers(&self) -> bool {
-        self.layers().store.first() == 0
+        self.frontier().store.first() == 0
+    }
+
+    /// Gives up everything but what is committed, which is everything if the search was complete.
+    pub fn into_finished(self) -> Result<Finished, SearchError> {
+        let Place { volume, budget, width, tag, .. } = &self.place;
+        let (volume, budget, width, tag) = (volume.clone(), budget.clone(), *width, *tag);
+        // The lock is given back first.
+        drop(self);
+        Finished::of(&volume, &budget, width, tag)?.ok_or(SearchError::Boundary)
     }
 
     fn grow_window(&mut self) -> Result<(), SearchError> {
@@ -277,19 +255,6 @@ impl Tier {
             self.window = self.place.window((held * 4).min(most))?;
         }
         Ok(())
-    }
-
-    /// Notes how much the files take.
-    fn measure_disk(&mut self, candidates: u64) {
-        let DiskUse { closed_set, layers, .. } = self.disk_use();
-        self.disk_used = closed_set + layers + candidates;
-        self.disk_peak = self.disk_peak.max(self.disk_used);
-    }
-
-    /// Whether files take too much: asked at a boundary, so that nothing is lost.
-    fn above_limit(&self) -> Option<SearchError> {
-        let (used, limit) = (self.disk_used, self.options.disk_limit?);
-        (used > limit).then_some(SearchError::DiskLimit { used, limit })
     }
 }
 
@@ -319,15 +284,12 @@ impl LayerPolicy for Tier {
     fn close_layer(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
         let states = self.end_closing(workers);
         if self.shares.tight {
-            self.closing.tools.clear();
+            self.closing.put_tools_away();
         }
-        if states > 0 {
-            let Layers { store, cursor } = &mut *self.layers();
-            assert_eq!(store.close()?, states, "the layer has what was found new");
-            cursor.open(store, store.layer_count() - 1)?;
-        }
+        self.frontier().close(states)?;
         self.remove_retired()?;
-        self.measure_disk(self.closing.spilled);
+        let DiskUse { closed_set, layers, .. } = self.disk_use();
+        self.disk_meter.note(closed_set + layers + self.offered.spilled_bytes);
         self.grow_window()?;
         self.adjust(workers, states)?;
         Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
@@ -339,18 +301,16 @@ impl LayerPolicy for Tier {
         records: usize,
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError> {
-        batch.clear();
-        let Layers { store, cursor } = &mut *self.layers();
-        Ok(cursor.take(store, records, batch)?)
+        Ok(self.frontier().next_batch(records, batch)?)
     }
 
     fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
-        let limit = self.above_limit().filter(|_| moment == Moment::Passing);
+        let limit = self.disk_meter.above_limit().filter(|_| moment == Moment::Passing);
         if self.at_rest.is_some() {
             // It was over when it was taken up.
             return Ok(());
         }
-        if moment != Moment::Passing || limit.is_some() || self.clock.is_due() {
+        if moment != Moment::Passing || limit.is_some() || self.commits.is_due() {
             self.commit(&boundary())?;
         }
         limit.map_or(Ok(()), Err)
@@ -359,11 +319,6 @@ impl LayerPolicy for Tier {
 
 impl Layered for Tier {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        Ok(self.layers().store.visit(layer, &self.place, visit)?)
+        Ok(self.frontier().store.visit(layer, &self.place, visit)?)
     }
-}
-
-/// A lock that a panic elsewhere does not poison: what it guards is consistent between calls, or the search has failed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

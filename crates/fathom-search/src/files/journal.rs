@@ -8,20 +8,17 @@
 use std::time::{Duration, Instant};
 
 use fathom_disk::budget::Budget;
-use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::run::Tag;
 use fathom_disk::sabotage::is_chosen;
 use fathom_disk::storage::{Phase, Volume};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
-use super::DiskUse;
-use super::commit::{live_bytes_of, set_ballast};
+use super::commits::{Commits, Committed, live_bytes_of};
+use super::disk_use::DiskUse;
+use super::layer_store::{LayerCursor, LayerStore};
+use super::place::Place;
 use crate::error::SearchError;
-use crate::files::clock::Clock;
-use crate::files::cursor::Cursor;
-use crate::files::layer_store::{LayerCursor, LayerStore};
-use crate::files::place::Place;
 use crate::stores::key_width;
 use crate::stores::layers::Layers;
 
@@ -29,7 +26,6 @@ use crate::stores::layers::Layers;
 #[derive(Debug)]
 pub(crate) struct Journal {
     stored: StoredLayers,
-    clock: Clock,
 }
 
 /// A journal, and the boundary of the commit that it was taken up from.
@@ -49,64 +45,47 @@ pub(crate) struct JournalOptions {
 /// The layers that a commit names, to be looked at.
 #[derive(Debug)]
 pub struct StoredLayers {
-    directory: RunDirectory,
+    commits: Commits,
     place: Place,
     store: LayerStore,
 }
 
 impl Journal {
-    /// Takes up what is committed in the volume, with its boundary, or begins with nothing. None if the known states are on disk, too: then it is
-    /// [`super::Tier`] that takes them up.
+    /// Takes up what is committed in the volume, with its boundary, or begins with nothing. None if the known states are on disk, too: then an
+    /// engine that has them there takes them up.
     pub(crate) fn open(
         volume: &Volume,
         budget: &Budget,
         shape: &Shape,
         options: JournalOptions,
     ) -> Result<Option<Opened>, SearchError> {
-        let clock = Clock::new(options.commit_every);
-        let directory = RunDirectory::open(volume, options.tag)?;
-        if let Some(manifest) = directory.committed() {
-            let cursor = Cursor::parse(&manifest.cursor)?;
-            if cursor.shards > 0 {
+        let commits = Commits::open(volume, options.tag, options.commit_every)?;
+        if let Some(committed) = commits.committed()? {
+            if committed.cursor.shards > 0 {
                 return Ok(None);
             }
-            let (stored, boundary) = StoredLayers::of(directory, budget, shape, cursor)?;
-            return Ok(Some((Journal { stored, clock }, Some(boundary))));
+            let (stored, boundary) = StoredLayers::of(commits, committed, budget, shape)?;
+            return Ok(Some((Journal { stored }, Some(boundary))));
         }
         let place = Place::new(volume, budget, key_width(shape)?, options.tag, 0);
         let log_block_bytes = options.log_block_bytes;
-        set_ballast(&directory, log_block_bytes)?;
+        commits.set_ballast(log_block_bytes)?;
         let store = LayerStore::new(volume, &place.fresh_name("layers"), log_block_bytes, budget)?;
-        let stored = StoredLayers { directory, place, store };
-        Ok(Some((Journal { stored, clock }, None)))
+        Ok(Some((Journal { stored: StoredLayers { commits, place, store } }, None)))
     }
 
     /// Whether it is time for the next commit.
     pub(crate) fn is_due(&self) -> bool {
-        self.clock.is_due()
+        self.stored.commits.is_due()
     }
 
     /// Makes a boundary of a search in RAM last.
-    pub(crate) fn commit(&mut self, layers: &Layers, boundary: Vec<u8>) -> Result<(), SearchError> {
+    pub(crate) fn commit(&mut self, layers: &Layers, boundary: &[u8]) -> Result<(), SearchError> {
         let _phase = Phase::enter("commit");
         let began = Instant::now();
         self.append(layers)?;
-        let StoredLayers { directory, store, .. } = &mut self.stored;
-        let mark = store.mark()?;
-        let name = |name: &str| Named { name: name.to_owned(), grows: true, note: Vec::new() };
-        let files: Vec<Named> = store.file_names().map(name).collect();
-        let cursor = Cursor {
-            shards: 0,
-            log_block_bytes: store.block_bytes(),
-            mark,
-            first: store.first(),
-            layers: store.layer_count(),
-            log_name: store.name().to_owned(),
-            boundary,
-        };
-        directory.commit(&cursor.to_bytes(), &files)?;
-        self.clock.committed(began.elapsed());
-        Ok(())
+        let StoredLayers { commits, store, .. } = &mut self.stored;
+        commits.commit(began, (0, Vec::new()), store, boundary)
     }
 
     /// Copies the layers that are not there yet.
@@ -143,34 +122,28 @@ impl Journal {
 }
 
 impl StoredLayers {
-    /// The layers of the last commit of `tier` or `auto`, and the boundary it stands for. None if nothing is committed.
+    /// The layers of the last commit, and the boundary it stands for. None if nothing is committed.
     pub fn open(
         volume: &Volume,
         budget: &Budget,
         shape: &Shape,
         tag: Tag,
     ) -> Result<Option<(StoredLayers, Vec<u8>)>, SearchError> {
-        let directory = RunDirectory::open(volume, tag)?;
-        let Some(manifest) = directory.committed() else { return Ok(None) };
-        let cursor = Cursor::parse(&manifest.cursor)?;
-        StoredLayers::of(directory, budget, shape, cursor).map(Some)
+        let commits = Commits::open(volume, tag, Duration::MAX)?;
+        let Some(committed) = commits.committed()? else { return Ok(None) };
+        StoredLayers::of(commits, committed, budget, shape).map(Some)
     }
 
     fn of(
-        directory: RunDirectory,
+        commits: Commits,
+        Committed { cursor, .. }: Committed,
         budget: &Budget,
         shape: &Shape,
-        cursor: Cursor,
     ) -> Result<(StoredLayers, Vec<u8>), SearchError> {
-        let (tag, sequence) =
-            directory.committed().map_or((Tag::default(), 0), |manifest| (manifest.tag, manifest.sequence));
-        let place = Place::new(directory.volume(), budget, key_width(shape)?, tag, sequence);
-        let Cursor { log_block_bytes, mark, first, layers, log_name, boundary, .. } = cursor;
-        let store = LayerStore::resume(&place.volume, &log_name, first, log_block_bytes, mark, budget)?;
-        if store.layer_count() != layers {
-            return Err(SearchError::Boundary);
-        }
-        Ok((StoredLayers { directory, place, store }, boundary))
+        let Some(manifest) = commits.manifest() else { return Err(SearchError::Boundary) };
+        let place = Place::new(commits.volume(), budget, key_width(shape)?, manifest.tag, manifest.sequence);
+        let store = cursor.open_layers(&place.volume, budget)?;
+        Ok((StoredLayers { commits, place, store }, cursor.boundary))
     }
 
     /// Visits the states of all layers in order, and after each layer nothing.
@@ -196,7 +169,7 @@ impl StoredLayers {
 
     /// What files hold.
     pub fn disk_use(&self) -> DiskUse {
-        let runs = self.directory.committed().into_iter().flat_map(|manifest| &manifest.files);
+        let runs = self.commits.manifest().into_iter().flat_map(|manifest| &manifest.files);
         let (mut closed_set, mut at_rest) = (0, None);
         for file in runs.filter(|file| !file.grows) {
             let live_bytes = live_bytes_of(&file.note);
