@@ -15,7 +15,7 @@ use fathom_model::system::TransitionSystem;
 
 use super::ram::{self, RamTable};
 use super::tier::{Options, Tier};
-use crate::bodies::stages::{self, ClosedLayer, LayerPolicy, Moment, close_alone};
+use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy, close_alone};
 use crate::error::SearchError;
 use crate::files::disk_use::DiskUse;
 use crate::files::finished::Finished;
@@ -150,7 +150,7 @@ fn open_journal(
 }
 
 /// Makes layers those of a policy that has none yet.
-fn restore<P: LayerPolicy>(layers: &StoredLayers, policy: &mut P) -> Result<(), SearchError> {
+fn restore<P: StagePolicy>(layers: &StoredLayers, policy: &mut P) -> Result<(), SearchError> {
     let mut worker = policy.worker()?;
     layers.visit_all(&mut |records| match records {
         Some(records) => policy.offer(&mut worker, records),
@@ -227,7 +227,7 @@ impl Task<'_> {
     /// The closed set of a search that is complete, committed and at rest.
     fn closed(&self, outcome: &Outcome) -> Result<Tier, SearchError> {
         let (mut tier, _) = self.tier()?;
-        tier.checkpoint(&|| outcome.boundary.clone(), Moment::Complete)?;
+        tier.checkpoint(&|| outcome.boundary.clone(), CheckpointReason::Complete)?;
         tier.put_to_rest(&outcome.boundary)?;
         Ok(tier)
     }
@@ -238,7 +238,7 @@ impl Task<'_> {
     }
 }
 
-impl LayerPolicy for InRam {
+impl StagePolicy for InRam {
     type Worker = ram::Worker;
 
     fn worker(&self) -> Result<ram::Worker, SearchError> {
@@ -261,8 +261,8 @@ impl LayerPolicy for InRam {
         self.table.close_share(worker)
     }
 
-    fn close_layer(&mut self, workers: &mut [&mut ram::Worker]) -> Result<ClosedLayer, SearchError> {
-        self.table.close_layer(workers)
+    fn close_stage(&mut self, workers: &mut [&mut ram::Worker]) -> Result<ClosedStage, SearchError> {
+        self.table.close_stage(workers)
     }
 
     fn next_batch(
@@ -274,9 +274,13 @@ impl LayerPolicy for InRam {
         self.table.next_batch(worker, records, batch)
     }
 
-    fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
+    fn checkpoint(
+        &mut self,
+        boundary: &dyn Fn() -> Vec<u8>,
+        reason: CheckpointReason,
+    ) -> Result<(), SearchError> {
         match &mut self.journal {
-            Some(journal) if moment != Moment::Passing || journal.is_due() => {
+            Some(journal) if reason != CheckpointReason::Passing || journal.is_due() => {
                 journal.commit(self.table.layers(), &boundary())
             }
             _ => Ok(()),

@@ -5,7 +5,7 @@
 //! stays in memory, as it is on disk.
 //!
 //! ```text
-//! offer   candidates --> met a moment ago? (window) --> buffer of its shard --> sorted, at times on disk
+//! offer   candidates --> met a reason ago? (window) --> buffer of its shard --> sorted, at times on disk
 //! close   per shard: merged candidates --> known? (table; runs, gone through or asked behind a filter) --> new ones: layer log, and run or table
 //!         runs of one size are merged, four to one
 //! ```
@@ -38,7 +38,7 @@ use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use crate::bodies::stages::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
+use crate::bodies::stages::{CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::files::at_rest::AtRest;
 use crate::files::candidates::{Candidates, Collected};
@@ -258,7 +258,7 @@ impl Tier {
     }
 }
 
-impl LayerPolicy for Tier {
+impl StagePolicy for Tier {
     type Worker = Candidates;
 
     fn worker(&self) -> Result<Candidates, SearchError> {
@@ -281,7 +281,7 @@ impl LayerPolicy for Tier {
         self.close_shards()
     }
 
-    fn close_layer(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
+    fn close_stage(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedStage, SearchError> {
         let states = self.end_closing(workers);
         if self.shares.tight {
             self.closing.put_tools_away();
@@ -292,7 +292,7 @@ impl LayerPolicy for Tier {
         self.disk_meter.note(closed_set + layers + self.offered.spilled_bytes);
         self.grow_window()?;
         self.adjust(workers, states)?;
-        Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
+        Ok(ClosedStage { states, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
     fn next_batch(
@@ -304,13 +304,17 @@ impl LayerPolicy for Tier {
         Ok(self.frontier().next_batch(records, batch)?)
     }
 
-    fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
-        let limit = self.disk_meter.above_limit().filter(|_| moment == Moment::Passing);
+    fn checkpoint(
+        &mut self,
+        boundary: &dyn Fn() -> Vec<u8>,
+        reason: CheckpointReason,
+    ) -> Result<(), SearchError> {
+        let limit = self.disk_meter.above_limit().filter(|_| reason == CheckpointReason::Passing);
         if self.at_rest.is_some() {
             // It was over when it was taken up.
             return Ok(());
         }
-        if moment != Moment::Passing || limit.is_some() || self.commits.is_due() {
+        if reason != CheckpointReason::Passing || limit.is_some() || self.commits.is_due() {
             self.commit(&boundary())?;
         }
         limit.map_or(Ok(()), Err)
