@@ -13,11 +13,14 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 use fathom_model::system::TransitionSystem;
 
-use super::engine::{self, Answer, Ask, Engine, FilePlace, Files, Run, Threads};
+use super::engine::{self, Answer, Ask, Body, Engine, FilePlace, Files, Run, Threads};
 use super::ram::{self, RamTable};
-use super::tier::{self, DiskUse, Finished, Journal, Opened, Options, PLAN, Tier};
-use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy};
+use super::tier::{self, Options, PLAN, Tier};
+use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy, close_alone};
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
+use crate::files::finished::Finished;
+use crate::files::journal::{Journal, JournalOptions, Opened, StoredLayers};
 use crate::stores::Layered;
 use crate::task::{Ending, Observer, Outcome, Settings};
 use crate::traces::path::{Path, Room};
@@ -36,10 +39,13 @@ pub static ENGINE: Engine = Engine {
     files: Files::WhenNeeded,
     resumes: true,
     revisits: false,
-    path: false,
+    body: Body::Chosen,
     stores: &[],
     options: PLAN,
-    run: Run::Chooses(search),
+    run: Run::Chooses {
+        states: search,
+        exploring: "`positions` while it fits, else `ram`, and `tier` from where memory ends",
+    },
 };
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
@@ -177,21 +183,46 @@ pub fn finished(
     let layers = table.into_layers();
     let journal = match journal {
         Some(journal) => Some(journal),
-        None => Journal::open(&volume, budget, shape, 1, &disk.options)?.map(|(journal, _)| journal),
+        None => open_journal(&volume, budget, shape, 1, &disk.options)?.map(|(journal, _)| journal),
     };
     let mut journal = journal.ok_or(SearchError::Boundary)?;
-    journal.commit(&layers, boundary.to_vec())?;
+    journal.commit(&layers, boundary)?;
     // The lock is given back.
     drop(journal);
     drop(layers);
     Finished::open(&volume, budget, shape, disk.options.tag)?.ok_or(SearchError::Boundary)
 }
 
+/// The journal of a search in RAM, in blocks that suit its search on disk, should it come to that.
+fn open_journal(
+    volume: &Volume,
+    budget: &Budget,
+    shape: &Shape,
+    threads: usize,
+    options: &Options,
+) -> Result<Option<Opened>, SearchError> {
+    let log_block_bytes = Tier::log_block_bytes(budget, shape, threads, options)?;
+    let Options { tag, commit_every, .. } = *options;
+    Journal::open(volume, budget, shape, JournalOptions { tag, commit_every, log_block_bytes })
+}
+
+/// Makes layers those of a policy that has none yet.
+fn restore<P: StagePolicy>(layers: &StoredLayers, policy: &mut P) -> Result<(), SearchError> {
+    let mut worker = policy.worker()?;
+    layers.visit_all(&mut |records| match records {
+        Some(records) => policy.offer(&mut worker, records),
+        None => {
+            policy.flush(&mut worker)?;
+            close_alone(policy, &mut worker).map(|_| ())
+        }
+    })
+}
+
 impl Task<'_> {
     fn journal(&self) -> Result<Option<Opened>, SearchError> {
         let volume = (self.disk.volume)()?;
         let Task { system, budget, settings, disk, .. } = self;
-        Journal::open(&volume, budget, system.shape(), settings.threads, &disk.options)
+        open_journal(&volume, budget, system.shape(), settings.threads, &disk.options)
     }
 
     /// Searches as far as memory suffices.
@@ -203,7 +234,7 @@ impl Task<'_> {
         let Task { system, budget, settings, observer, .. } = *self;
         let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
         if let (Some(journal), Some(_)) = (&journal, &boundary) {
-            journal.restore(&mut table)?;
+            restore(journal.layers(), &mut table)?;
         }
         let mut in_ram = InRam { table, journal };
         let outcome = match boundary {
@@ -241,7 +272,7 @@ impl Task<'_> {
                 Some(journal) => Some(journal),
                 None => self.journal()?.map(|(journal, _)| journal),
             };
-            journal.ok_or(SearchError::Boundary)?.commit(&layers, boundary)?;
+            journal.ok_or(SearchError::Boundary)?.commit(&layers, &boundary)?;
         } else {
             // Nobody else may hold the lock.
             drop(journal);
@@ -306,8 +337,10 @@ impl StagePolicy for InRam {
         reason: CheckpointReason,
     ) -> Result<(), SearchError> {
         match &mut self.journal {
-            Some(journal) => journal.checkpoint(self.table.layers(), boundary, reason),
-            None => Ok(()),
+            Some(journal) if reason != CheckpointReason::Passing || journal.is_due() => {
+                journal.commit(self.table.layers(), &boundary())
+            }
+            _ => Ok(()),
         }
     }
 }

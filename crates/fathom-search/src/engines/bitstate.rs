@@ -14,7 +14,7 @@ use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::hash::{hash_key, hash_word};
 use fathom_model::record::Records;
 
-use super::engine::{Engine, Files, Run, Threads};
+use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::error::SearchError;
 use crate::stores::Visited;
 
@@ -31,7 +31,7 @@ pub static ENGINE: Engine = Engine {
     files: Files::None,
     resumes: false,
     revisits: false,
-    path: false,
+    body: Body::DepthFirst,
     stores: &[],
     options: &[],
     run: Run::Both,

@@ -15,7 +15,7 @@ use fathom_disk::log::Queue;
 use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 
-use super::engine::{Engine, Files, Run, Threads};
+use super::engine::{Body, Engine, Files, Run, Threads};
 use super::semi_owcty::{Outcome, Search, with_stem};
 use crate::bodies::depth_first::path_stack::{PathStack, Spill};
 use crate::bodies::depth_first::{Purpose, Walk};
@@ -39,7 +39,7 @@ pub static ENGINE: Engine = Engine {
     files: Files::WhenNeeded,
     resumes: false,
     revisits: true,
-    path: true,
+    body: Body::DepthFirst,
     stores: &["tier"],
     options: &[],
     run: Run::Runs,

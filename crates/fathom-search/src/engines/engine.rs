@@ -42,8 +42,8 @@ pub struct Engine {
     pub resumes: bool,
     /// Whether it may expand a state more than once.
     pub revisits: bool,
-    /// Whether it searches depth-first, with a path that may be on disk.
-    pub path: bool,
+    /// Which loop carries it.
+    pub body: Body,
     /// Where its states may be stored, if there is a choice.
     pub stores: &'static [&'static str],
     /// What can be chosen about it (`-E key=value`).
@@ -59,6 +59,19 @@ pub enum Threads {
     One,
     /// As many as there are.
     Many,
+}
+
+/// Which loop carries an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Stage by stage.
+    Stages,
+    /// Depth-first, with a path.
+    DepthFirst,
+    /// Passes over all states.
+    Passes,
+    /// That of the engine it chooses.
+    Chosen,
 }
 
 /// When an engine has files.
@@ -81,8 +94,13 @@ pub enum Run {
     Runs,
     /// Both.
     Both,
-    /// Both, by choosing other engines; what it does for questions about states.
-    Chooses(fn(&Ask<'_>) -> Result<Answer, SearchError>),
+    /// Both, by choosing other engines.
+    Chooses {
+        /// What it does for questions about states.
+        states: fn(&Ask<'_>) -> Result<Answer, SearchError>,
+        /// What it does when states are counted, in a sentence.
+        exploring: &'static str,
+    },
 }
 
 /// Something that can be chosen about an engine.
@@ -192,9 +210,14 @@ impl Engine {
         !matches!(self.run, Run::States(_))
     }
 
+    /// Whether it searches depth-first, with a path that may be on disk.
+    pub fn has_path(&self) -> bool {
+        self.body == Body::DepthFirst && self.files != Files::None
+    }
+
     /// Whether it expands all states, and can say how many there are.
     pub fn explores(&self) -> bool {
-        matches!(self.run, Run::States(_) | Run::Chooses(_))
+        matches!(self.run, Run::States(_) | Run::Chooses { .. })
     }
 }
 

@@ -23,7 +23,7 @@ use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 use fathom_model::system::TransitionSystem;
 
-use super::engine::{Engine, Files, Run, Threads};
+use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::bodies::depth_first::path_stack::{PathIndex, PathStack, Spill};
 use crate::bodies::depth_first::{Found, Purpose, Walk};
 use crate::error::SearchError;
@@ -45,7 +45,7 @@ pub static ENGINE: Engine = Engine {
     files: Files::WhenNeeded,
     resumes: false,
     revisits: true,
-    path: true,
+    body: Body::DepthFirst,
     stores: &["ram", "tier"],
     options: &[],
     run: Run::Runs,

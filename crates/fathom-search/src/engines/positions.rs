@@ -17,7 +17,7 @@ use fathom_disk::intrinsics::prefetch;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use super::engine::{Answer, Ask, Engine, Files, Kept, Run, Threads};
+use super::engine::{Answer, Ask, Body, Engine, Files, Kept, Run, Threads};
 use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::stores::Layered;
@@ -35,7 +35,7 @@ pub static ENGINE: Engine = Engine {
     files: Files::None,
     resumes: false,
     revisits: false,
-    path: false,
+    body: Body::Stages,
     stores: &[],
     options: &[],
     run: Run::States(search),

@@ -14,7 +14,7 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
-use super::engine::{Engine, Files, Run, Threads};
+use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::bodies::passes::{self, Stand, Witness};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
@@ -42,7 +42,7 @@ pub static ENGINE: Engine = Engine {
     files: Files::WhenNeeded,
     resumes: true,
     revisits: true,
-    path: false,
+    body: Body::Passes,
     stores: &["tier"],
     options: &[],
     run: Run::Runs,

@@ -17,12 +17,13 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use super::engine::{Answer, Ask, Engine, Files, Kept, Run, Threads};
-use super::tier::layer_store::{BlockEncoder, LayerCursor, LayerStore};
-use super::tier::place::Place;
-use super::tier::{Breadth, DiskUse, Repeats, Shares, TINY_BYTES};
+use super::engine::{Answer, Ask, Body, Engine, Files, Kept, Run, Threads};
+use super::tier::{Breadth, Repeats, Shares, TINY_BYTES};
 use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
+use crate::files::layer_store::{BlockEncoder, LayerCursor, LayerStore};
+use crate::files::place::Place;
 use crate::stores::Layered;
 
 /// What users read of it.
@@ -38,7 +39,7 @@ pub static ENGINE: Engine = Engine {
     files: Files::Always,
     resumes: false,
     revisits: false,
-    path: false,
+    body: Body::Stages,
     stores: &[],
     options: &[],
     run: Run::States(search),
@@ -140,11 +141,10 @@ impl SternDill {
         writer.finish(false)?;
         known.insert(0, self.place.open_run(&name)?);
         while let Some(level) = known.due() {
-            let name = self.place.fresh_name("run");
-            known.merge_level(volume, budget, level, &name, &config, bytes, false)?;
+            self.place.merge(known, Some(level), &config, bytes)?;
         }
         while known.runs().count() > self.shares.runs_max {
-            known.merge_smallest(volume, budget, &self.place.fresh_name("run"), &config, bytes, false)?;
+            self.place.merge(known, None, &config, bytes)?;
         }
         Ok(known.retired().iter().try_for_each(|name| volume.remove(name))?)
     }
