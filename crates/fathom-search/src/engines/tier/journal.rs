@@ -54,7 +54,7 @@ impl Journal {
         options: &Options,
     ) -> Result<Option<Opened>, SearchError> {
         let clock = Clock::new(options.commit_every);
-        let directory = RunDirectory::open(volume, options.tag)?;
+        let directory = RunDirectory::open_within(volume, options.tag, budget)?;
         if let Some(manifest) = directory.committed() {
             let cursor = Cursor::parse(&manifest.cursor)?;
             if cursor.shards > 0 {
@@ -164,7 +164,7 @@ impl StoredLayers {
         shape: &Shape,
         tag: Tag,
     ) -> Result<Option<(StoredLayers, Vec<u8>)>, SearchError> {
-        let directory = RunDirectory::open(volume, tag)?;
+        let directory = RunDirectory::open_within(volume, tag, budget)?;
         let Some(manifest) = directory.committed() else { return Ok(None) };
         let cursor = Cursor::parse(&manifest.cursor)?;
         StoredLayers::of(directory, budget, shape, cursor).map(Some)

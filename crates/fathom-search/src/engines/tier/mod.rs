@@ -156,7 +156,7 @@ impl Tier {
         options: Options,
     ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
         let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
-        let directory = RunDirectory::open(volume, options.tag)?;
+        let directory = RunDirectory::open_within(volume, options.tag, budget)?;
         let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
         let mut place = Place::new(volume, budget, width, options.tag, sequence);
         let allotment = Allotment::of(budget, threads);
