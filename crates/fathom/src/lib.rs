@@ -16,7 +16,7 @@
 //! | [`command`] | what does each command do? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
 //! | [`system`] | which forms does the system of a model have? |
-//! | `reading` | does reading a model keep within the memory and the time of the run? |
+//! | `reading` | does reading a model keep within the memory of the run? |
 //! | [`execution`] | how does a model make its steps, and how much memory may it take to get there? |
 //! | [`layer_engine`] | which engine searches breadth-first, and what is left of its search? |
 //! | [`identity`] | what is a run on disk about? |
