@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::command::{Ran, fathom, run};
+use crate::confines::skipped;
 
 /// A model with more states than any machine gets to.
 fn endless(folder: &Path) -> String {
@@ -54,8 +55,7 @@ fn ended_within(mut child: Child, limit: Duration) -> Ran {
 #[test]
 fn a_terminal_that_goes_away_loses_nothing() {
     if is_ignored(Signal::HUP) {
-        eprintln!("SKIPPED a_terminal_that_goes_away_loses_nothing: this process ignores SIGHUP");
-        return;
+        return skipped("a_terminal_that_goes_away_loses_nothing", "this process ignores SIGHUP");
     }
     let folder = tempfile::tempdir().unwrap();
     let (model, place) = (endless(folder.path()), folder.path().join("run").display().to_string());
