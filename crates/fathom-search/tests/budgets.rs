@@ -10,7 +10,7 @@ use fathom_model::record::Records;
 use fathom_model::span::Span;
 use fathom_model::steps::{Columns, Fault, Steps};
 use fathom_model::system::TransitionSystem;
-use fathom_search::bodies::stages::{LayerPolicy, run};
+use fathom_search::bodies::stages::{StagePolicy, run};
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
@@ -80,7 +80,7 @@ fn search(
     }
 }
 
-fn to_the_end<P: LayerPolicy>(
+fn to_the_end<P: StagePolicy>(
     graph: &Graph,
     judge: &Explored,
     mut policy: P,
