@@ -177,6 +177,18 @@ fn in_a_step(words: &[&str], path: &str) -> Child {
     fathom(&[&common, words].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// Ended by the clock, with as much time as this machine needs to come to the search.
+fn ended_by_the_clock(words: &[&str], path: &str) -> Ran {
+    for limit in ["300ms", "2s", "10s", "60s"] {
+        let child = in_a_step(&[words, &["--time-limit", limit]].concat(), path);
+        let ran = ended_within(child, Duration::from_secs(120));
+        if !ran.stderr.contains("before a search began") {
+            return ran;
+        }
+    }
+    panic!("the machine is too busy to read a model in a minute");
+}
+
 #[test]
 fn the_clock_ends_a_step_that_never_ends() {
     let folder = tempfile::tempdir().unwrap();
@@ -186,14 +198,12 @@ fn the_clock_ends_a_step_that_never_ends() {
     for place in PLACES {
         let path = looping(folder.path(), place);
         for more in searches {
-            let child = in_a_step(&[&["--time-limit", "300ms"], more].concat(), &path);
-            let ran = ended_within(child, Duration::from_secs(60));
+            let ran = ended_by_the_clock(more, &path);
             stopped_in_a_step(&ran, place, "time");
             assert_eq!(ran.json()["visits"], if place == "start" { 0 } else { 3 }, "{place}: {}", ran.stdout);
         }
         for engine in behaviours {
-            let words = ["--time-limit", "300ms", "--ltl", "G F \"x = 0\"", "--engine", engine];
-            let ran = ended_within(in_a_step(&words, &path), Duration::from_secs(60));
+            let ran = ended_by_the_clock(&["--ltl", "G F \"x = 0\"", "--engine", engine], &path);
             // The invariant is no part of the question.
             if place != "invariant" {
                 stopped_in_a_step(&ran, place, "time");
@@ -231,8 +241,8 @@ fn signals_end_a_step_that_never_ends_and_what_was_committed_is_kept() {
             kill_process(Pid::from_child(&child), signal).unwrap();
             stopped_in_a_step(&ended_within(child, Duration::from_secs(60)), place, "interrupt");
             // It goes on from there, and ends there again.
-            let again = in_a_step(&[&words[..], &["--resume", "--time-limit", "200ms"]].concat(), &path);
-            stopped_in_a_step(&ended_within(again, Duration::from_secs(60)), place, "time");
+            let again = ended_by_the_clock(&[&words[..], &["--resume"]].concat(), &path);
+            stopped_in_a_step(&again, place, "time");
         }
     }
 }
