@@ -118,8 +118,10 @@ impl RunDirectory {
         // While it is read: whoever takes up what it says has that charged.
         let _reading = match budget.filter(|_| is_there) {
             Some(budget) => {
-                let size = volume.open(NAME, FileKind::MANIFEST)?.size()?.min(BYTES_MAX);
-                Some(budget.charge("manifest", 2 * size as usize)?)
+                let size = volume.open(NAME, FileKind::MANIFEST)?.size()?;
+                // What is too large to be one is not read at all.
+                let read = if size > BYTES_MAX { 0 } else { size as usize };
+                Some(budget.charge("manifest", 2 * read)?)
             }
             None => None,
         };
