@@ -174,7 +174,10 @@ fn stopped_in_a_step(ran: &Ran, place: &str, limit: &str) {
 
 fn in_a_step(words: &[&str], path: &str) -> Child {
     let common = ["check", path, "--ram", "256MiB", "--json", "-", "-q", "--max-loop", "2000000000"];
-    fathom(&[&common, words].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    let mut command = fathom(&[&common, words].concat());
+    // What a stopped search keeps goes with the model.
+    command.current_dir(Path::new(path).parent().unwrap());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Ended by the clock, with as much time as this machine needs to come to the search.
