@@ -193,8 +193,7 @@ fn random_programs_have_the_same_verdicts() {
             ] {
                 let found = verdicts(&joined, &questions, engine, jit);
                 assert_eq!(
-                    found,
-                    expected,
+                    found, expected,
                     "seed {seed}, {kind:?}, {}\n{questions:?}\n{text}",
                     engine.engine.name
                 );
