@@ -187,6 +187,15 @@ fn a_search_in_memory_that_is_to_last_can_be_gone_on_with_and_audited() {
     assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
 }
 
+/// What the names of the files in a folder begin with.
+fn kinds_of_files(folder: &Path) -> std::collections::BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).expect("it is there");
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.expect("readable").file_name().into_string().expect("names are plain")
+    };
+    entries.map(name).map(|name| name.split(['-', '.']).next().unwrap_or_default().to_owned()).collect()
+}
+
 #[test]
 fn parts_of_a_run_can_lie_elsewhere() {
     let place = tempfile::tempdir().expect("a folder");
@@ -195,12 +204,13 @@ fn parts_of_a_run_can_lie_elsewhere() {
     let mut words = on_disk(&path, &folder);
     words.extend(["--data-budget", "1MiB", "--max-depth", "20", "--dir-bulk", &bulk, "--dir-index", &index]);
     assert_eq!(run(&words).code, Some(3));
-    let files = |name: &str| {
-        let folder =
-            std::fs::read_dir(at(name)).expect("it is there").next().expect("one run").expect("readable");
-        std::fs::read_dir(folder.path()).expect("it is there").count()
+    let part = |name: &str| {
+        let folder = std::fs::read_dir(at(name)).expect("it is there").next().expect("one run");
+        kinds_of_files(&folder.expect("readable").path())
     };
-    assert!(files("bulk") > 0 && files("index") > 0);
+    assert_eq!((part("bulk"), part("index")), (["layers".into()].into(), ["run".into()].into()));
+    let rest = kinds_of_files(&place.path().join("run/states"));
+    assert!(rest.iter().all(|kind| ["manifest", "ballast"].contains(&&**kind)), "{rest:?}");
     let elsewhere = at("elsewhere");
     let mut moved = on_disk(&path, &folder);
     moved.extend(["--resume", "--dir-bulk", &elsewhere]);
@@ -212,6 +222,8 @@ fn parts_of_a_run_can_lie_elsewhere() {
     words.push("--resume");
     let ran = run(&words);
     assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("eight_puzzle.dve")), "{}", ran.stderr);
+    // The set at rest is looked up, too.
+    assert_eq!((part("bulk"), part("index")), (["layers".into()].into(), ["rest".into()].into()));
     let audit = run(&["audit", &folder]);
     assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
     let words = ["explore", &path, "--engine", "tier", "--dir-bulk", &bulk, "--quiet"];
