@@ -53,6 +53,7 @@ const DEFECTS: &[Defect] = &[
     disk("fsync-log", "power_loss", ""),
     disk("fsync-log-name", "power_loss", ""),
     disk("merge-last-key", "set", ""),
+    disk("join", "values", ""),
     disk("checksum", "run", ""),
     disk("filter", "structures", "filter::"),
     search("window", "power_loss", "loses_power"),

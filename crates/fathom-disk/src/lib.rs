@@ -17,5 +17,7 @@ pub mod run;
 pub mod sabotage;
 pub mod set;
 pub mod storage;
+pub mod stream;
 pub mod table;
+pub mod value;
 pub mod window;

@@ -15,6 +15,7 @@ use fathom_disk::key::KeyWidth;
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
 use fathom_disk::set::{KeyStream, Sorter, Tiers, write_all};
 use fathom_disk::storage::{FileStorage, Volume};
+use fathom_disk::value::{Join, ValueWidth, Values};
 use support::Dice;
 
 struct Counting;
@@ -56,6 +57,7 @@ fn main() {
             writing_with_every_configuration_takes_what_it_says,
         ),
         ("tiers_take_what_they_say", tiers_take_what_they_say),
+        ("sorting_with_values_takes_what_it_says", sorting_with_values_takes_what_it_says),
     ]);
 }
 
@@ -92,6 +94,28 @@ fn sorting_merging_and_looking_up_take_what_they_say() {
             while stream.advance().unwrap() {}
         });
         check(&format!("sorting {bits} bits in {bytes} bytes"), real, charged);
+    }
+}
+
+fn sorting_with_values_takes_what_it_says() {
+    for (bits, bytes) in [(40, 256 << 10), (60, 2 << 20), (120, 1 << 20)] {
+        let directory = tempfile::tempdir().unwrap();
+        let volume = Volume::new(FileStorage::auto(directory.path()).unwrap());
+        let values = Values { width: ValueWidth::new(20).unwrap(), join: Join::Sum };
+        let kinds = (KeyWidth::new(bits).unwrap(), values);
+        let budget = Budget::new(bytes);
+        let (real, charged) = peaks(&budget, || {
+            let mut dice = Dice::new(5);
+            let mut sorter = Sorter::joining(&volume, &budget, "sort", kinds, TAG, bytes * 3 / 4).unwrap();
+            for _ in 0..200_000 {
+                let key = [dice.below(1 << 20), dice.below(1 << 40)];
+                sorter.push_with(&key[2 - kinds.0.words()..], &[dice.below(1000)]).unwrap();
+            }
+            let sorted = sorter.finish().unwrap();
+            let mut stream = sorted.stream().unwrap();
+            while stream.advance().unwrap() {}
+        });
+        check(&format!("sorting {bits} bits with values in {bytes} bytes"), real, charged);
     }
 }
 

@@ -4,7 +4,7 @@
 //! are bounded, whatever the text.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::ops::Deref;
 
 /// How many mistakes of a text are kept and shown.
@@ -141,6 +141,16 @@ impl Mistakes {
         text
     }
 }
+
+/// The messages alone, for whoever has no text to point into.
+impl fmt::Display for Mistakes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let messages: Vec<&str> = self.items.iter().map(|mistake| &*mistake.message).collect();
+        formatter.write_str(&messages.join("; "))
+    }
+}
+
+impl std::error::Error for Mistakes {}
 
 impl From<Diagnostic> for Mistakes {
     fn from(mistake: Diagnostic) -> Mistakes {

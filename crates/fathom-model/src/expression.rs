@@ -1,12 +1,39 @@
-//! What is a value computed from?
+//! What is a value computed from, and what does a command do? Expressions and statements are parts of each other, so one file has both.
 //!
 //! Expressions are evaluated over 64-bit signed integers without intermediate truncation; truth is "not zero", and
 //! comparisons and the logical operators give 0 or 1. Evaluation either gives a value or a [`FaultKind`]:
 //! which one, and where, is part of the semantics, so that every evaluator reports the same. Operands are evaluated from
 //! left to right, and evaluation ends at the first fault.
 
-use crate::program::{Place, Statement, VariableId};
 use crate::span::Span;
+
+pub use crate::domain::{Domain, Overflow};
+pub use crate::fault::FaultKind;
+pub use crate::operator::{BinaryOperator, UnaryOperator};
+
+macro_rules! index_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The number as an index.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+index_type! {
+    /// A variable, by its place in [`Program::variables`](crate::program::Program::variables).
+    VariableId
+}
+index_type! {
+    /// A process, by its place in [`Program::processes`](crate::program::Program::processes).
+    ProcessId
+}
 
 /// An expression and where it stands in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -60,168 +87,121 @@ pub struct Computation {
     pub value: Expression,
 }
 
-/// Operators of one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnaryOperator {
-    /// `-x`; [`FaultKind::Overflow`] for the least 64-bit value.
-    Negate,
-    /// `~x`, all 64 bits.
-    Complement,
-    /// 1 if x is 0, else 0.
-    Not,
+/// Something a command does.
+///
+/// In synchronous programs there are only [`Statement::Move`] and one [`Statement::Assign`] per action.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Statement {
+    /// A process goes to a location.
+    Move {
+        /// Who.
+        process: ProcessId,
+        /// Where to.
+        to: u32,
+    },
+    /// Assignments in parallel: for each in order, index, value and range are evaluated and checked in the state before the
+    /// statement; then all are stored from left to right, so the last write to a place wins. A value is defined.
+    Assign(Vec<Assignment>),
+    /// Elements are copied as they are, undefined ones too. First the index of `to`, then that of `from` is evaluated, and checked
+    /// ([`FaultKind::Index`] at the place's span unless all `count` elements from it on are there); then each element in order is brought into the
+    /// domain of `to` ([`FaultKind::Range`] or wrapped, at this span), an undefined one if `to` is optional, else it is
+    /// [`FaultKind::Undefined`] at this span; then all are stored.
+    Copy {
+        /// Where the first goes.
+        to: Place,
+        /// Where the first comes from.
+        from: Place,
+        /// How many (at least 1; of scalars 1).
+        count: u32,
+        /// Where it stands.
+        span: Span,
+    },
+    /// Elements get one value, or become undefined (`place` is optional then). The index is evaluated and checked as by [`Statement::Copy`], then the
+    /// value is evaluated and brought into the domain, then all are stored.
+    Fill {
+        /// Where the first is.
+        place: Place,
+        /// How many (at least 1; of scalars 1).
+        count: u32,
+        /// What; none is undefined.
+        value: Option<Expression>,
+        /// Where it stands.
+        span: Span,
+    },
+    /// The body of the first arm whose condition is true, else the last body. Conditions after a true one are not evaluated.
+    If {
+        /// Conditions and bodies, in order (at least one).
+        arms: Vec<(Expression, Vec<Statement>)>,
+        /// What is done if no condition is true.
+        otherwise: Vec<Statement>,
+    },
+    /// The body again and again while the condition is true. If it is true after `bound` rounds, [`FaultKind::Bound`] at the span.
+    While {
+        /// Evaluated before each round.
+        condition: Expression,
+        /// A round.
+        body: Vec<Statement>,
+        /// How many rounds there may be.
+        bound: u32,
+        /// Where it stands.
+        span: Span,
+    },
+    /// The body once for each of `from`, `from + step`, ... up to `to` (down to it if the step is negative), which the counter holds. There may be none.
+    For {
+        /// A temporary, introduced here. Nothing else assigns it, and all its values are in its domain.
+        counter: VariableId,
+        /// The first value.
+        from: i64,
+        /// The last value is not beyond this one.
+        to: i64,
+        /// Not 0.
+        step: i64,
+        /// A round.
+        body: Vec<Statement>,
+    },
+    /// A body with temporaries of its own, which have their initial values on entry. What [`Statement::Leave`] leaves.
+    Block {
+        /// Temporaries, introduced here.
+        locals: Vec<VariableId>,
+        /// What is done.
+        body: Vec<Statement>,
+    },
+    /// Goes on after the innermost block around this statement (0), or the next one outwards (1), and so on. Blocks outside
+    /// the `Compute` expression or command that this stands in do not count.
+    Leave(u32),
+    /// A fault: the model says that this must not be reached.
+    Fail {
+        /// How it is reported.
+        kind: FaultKind,
+        /// The model's own words, if it has any.
+        message: Option<String>,
+        /// Where it stands. Failures of one kind and span have one message.
+        span: Span,
+    },
+    /// If the condition is false there is no such step (or start), and no fault either. In a guard, the action is not enabled. Not in labels.
+    Assume(Expression),
 }
 
-/// Operators of two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BinaryOperator {
-    /// Sum; beyond 64 bits [`FaultKind::Overflow`] (or wrapped).
-    Add,
-    /// Difference; beyond 64 bits [`FaultKind::Overflow`] (or wrapped).
-    Subtract,
-    /// Product; beyond 64 bits [`FaultKind::Overflow`] (or wrapped).
-    Multiply,
-    /// Quotient truncated towards zero; by zero [`FaultKind::Division`].
-    Divide,
-    /// What truncated division leaves, with the sign of the dividend; by zero [`FaultKind::Division`].
-    Remainder,
-    /// Left shift; by less than 0 or more than 63 [`FaultKind::Shift`]; bits lost are [`FaultKind::Overflow`] (or dropped).
-    ShiftLeft,
-    /// Right shift that keeps the sign; by less than 0 or more than 63 [`FaultKind::Shift`].
-    ShiftRight,
-    /// Bitwise and.
-    BitAnd,
-    /// Bitwise or.
-    BitOr,
-    /// Bitwise exclusive or.
-    BitXor,
-    /// 1 if equal.
-    Equal,
-    /// 1 if not equal.
-    NotEqual,
-    /// 1 if less.
-    Less,
-    /// 1 if less or equal.
-    LessEqual,
-    /// 1 if greater.
-    Greater,
-    /// 1 if greater or equal.
-    GreaterEqual,
+/// One assignment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Assignment {
+    /// Where to.
+    pub place: Place,
+    /// What.
+    pub value: Expression,
+    /// Where it stands.
+    pub span: Span,
 }
 
-/// The values a variable may hold: all integers of an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Domain {
-    /// The least value.
-    pub low: i64,
-    /// The greatest value.
-    pub high: i64,
-}
-
-/// What to do with a value that does not fit where it is stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Overflow {
-    /// The step faults: a finding.
-    #[default]
-    Fault,
-    /// The value wraps around inside the domain, as compiled code does with bytes.
-    Wrap,
-}
-
-/// How the model misbehaved when a step, a start or a label was evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum FaultKind {
-    /// A value was stored that the variable's type does not have.
-    Range,
-    /// An array has no element of that index.
-    Index,
-    /// Division or remainder by zero.
-    Division,
-    /// A shift by a negative amount or by more than 63.
-    Shift,
-    /// An intermediate result does not fit 64 bits.
-    Overflow,
-    /// Two processes of a synchronous step wrote the same variable.
-    DoubleWrite,
-    /// An undefined value was read.
-    Undefined,
-    /// The model's own error statement or assertion.
-    Failure,
-    /// A loop goes on for more rounds than it may.
-    Bound,
-    /// Calls are nested deeper than they may be.
-    Recursion,
-}
-
-impl FaultKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [FaultKind; 10] = [
-        FaultKind::Range,
-        FaultKind::Index,
-        FaultKind::Division,
-        FaultKind::Shift,
-        FaultKind::Overflow,
-        FaultKind::DoubleWrite,
-        FaultKind::Undefined,
-        FaultKind::Failure,
-        FaultKind::Bound,
-        FaultKind::Recursion,
-    ];
-
-    /// The words for it, as in "value out of range".
-    pub fn text(self) -> &'static str {
-        match self {
-            FaultKind::Range => "value out of range",
-            FaultKind::Index => "index out of range",
-            FaultKind::Division => "division by zero",
-            FaultKind::Shift => "shift out of range",
-            FaultKind::Overflow => "arithmetic overflow",
-            FaultKind::DoubleWrite => "variable written twice in one step",
-            FaultKind::Undefined => "undefined value read",
-            FaultKind::Failure => "error statement reached",
-            FaultKind::Bound => "loop over its bound",
-            FaultKind::Recursion => "recursion too deep",
-        }
-    }
-}
-
-impl Domain {
-    /// The domain of `low..=high`.
-    pub fn new(low: i64, high: i64) -> Domain {
-        assert!(low <= high, "a domain has at least one value");
-        Domain { low, high }
-    }
-
-    /// Whether the value is in it.
-    pub fn contains(self, value: i64) -> bool {
-        self.low <= value && value <= self.high
-    }
-
-    /// How far the greatest value is from the least: the largest code.
-    pub fn span(self) -> u64 {
-        self.high.wrapping_sub(self.low) as u64
-    }
-
-    /// How many bits a code of this domain needs.
-    pub fn bits(self) -> u32 {
-        64 - self.span().leading_zeros()
-    }
-
-    /// The value brought into the domain by a policy.
-    pub fn convert(self, overflow: Overflow, value: i64) -> Result<i64, FaultKind> {
-        match overflow {
-            _ if self.contains(value) => Ok(value),
-            Overflow::Fault => Err(FaultKind::Range),
-            Overflow::Wrap => Ok(self.wrap(value)),
-        }
-    }
-
-    /// The value of the domain that is congruent to `value` modulo the size of the domain.
-    pub fn wrap(self, value: i64) -> i64 {
-        let offset = i128::from(value) - i128::from(self.low);
-        let size = i128::from(self.span()) + 1;
-        (i128::from(self.low) + offset.rem_euclid(size)) as i64
-    }
+/// A scalar variable or an element.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The variable.
+    pub variable: VariableId,
+    /// The index, if the variable is an array.
+    pub index: Option<Expression>,
+    /// Where it stands.
+    pub span: Span,
 }
 
 impl Expression {
@@ -299,90 +279,46 @@ impl Expression {
     }
 }
 
-impl UnaryOperator {
-    /// The value of the operator applied.
-    pub fn apply(self, overflow: Overflow, value: i64) -> Result<i64, FaultKind> {
-        match self {
-            UnaryOperator::Negate => fit(overflow, value.overflowing_neg()),
-            UnaryOperator::Complement => Ok(!value),
-            UnaryOperator::Not => Ok(i64::from(value == 0)),
-        }
-    }
-}
-
-impl BinaryOperator {
-    /// The value of the operator applied.
-    pub fn apply(self, overflow: Overflow, left: i64, right: i64) -> Result<i64, FaultKind> {
-        match self {
-            BinaryOperator::Add => fit(overflow, left.overflowing_add(right)),
-            BinaryOperator::Subtract => fit(overflow, left.overflowing_sub(right)),
-            BinaryOperator::Multiply => fit(overflow, left.overflowing_mul(right)),
-            BinaryOperator::Divide | BinaryOperator::Remainder if right == 0 => Err(FaultKind::Division),
-            BinaryOperator::Divide => fit(overflow, left.overflowing_div(right)),
-            BinaryOperator::Remainder => Ok(left.wrapping_rem(right)),
-            BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight if !(0..64).contains(&right) => {
-                Err(FaultKind::Shift)
+impl Statement {
+    /// Calls `visit` on each statement of a body, and on those inside them, outer ones first. Those inside expressions are not visited.
+    pub fn for_each<'a>(body: &'a [Statement], visit: &mut dyn FnMut(&'a Statement)) {
+        for statement in body {
+            visit(statement);
+            match statement {
+                Statement::If { arms, otherwise } => {
+                    arms.iter().for_each(|(_, body)| Statement::for_each(body, visit));
+                    Statement::for_each(otherwise, visit);
+                }
+                Statement::While { body, .. }
+                | Statement::For { body, .. }
+                | Statement::Block { body, .. } => {
+                    Statement::for_each(body, visit);
+                }
+                _ => {}
             }
-            BinaryOperator::ShiftLeft => {
-                let shifted = left << right;
-                fit(overflow, (shifted, shifted >> right != left))
-            }
-            BinaryOperator::ShiftRight => Ok(left >> right),
-            BinaryOperator::BitAnd => Ok(left & right),
-            BinaryOperator::BitOr => Ok(left | right),
-            BinaryOperator::BitXor => Ok(left ^ right),
-            BinaryOperator::Equal => Ok(i64::from(left == right)),
-            BinaryOperator::NotEqual => Ok(i64::from(left != right)),
-            BinaryOperator::Less => Ok(i64::from(left < right)),
-            BinaryOperator::LessEqual => Ok(i64::from(left <= right)),
-            BinaryOperator::Greater => Ok(i64::from(left > right)),
-            BinaryOperator::GreaterEqual => Ok(i64::from(left >= right)),
         }
     }
 
-    /// The operator as it is written in a dump.
-    pub fn symbol(self) -> &'static str {
+    /// Calls `visit` on the whole expressions of this statement itself (not of those inside it), in evaluation order.
+    pub fn for_each_expression<'a>(&'a self, visit: &mut dyn FnMut(&'a Expression)) {
         match self {
-            BinaryOperator::Add => "+",
-            BinaryOperator::Subtract => "-",
-            BinaryOperator::Multiply => "*",
-            BinaryOperator::Divide => "/",
-            BinaryOperator::Remainder => "%",
-            BinaryOperator::ShiftLeft => "<<",
-            BinaryOperator::ShiftRight => ">>",
-            BinaryOperator::BitAnd => "&",
-            BinaryOperator::BitOr => "|",
-            BinaryOperator::BitXor => "^",
-            BinaryOperator::Equal => "==",
-            BinaryOperator::NotEqual => "!=",
-            BinaryOperator::Less => "<",
-            BinaryOperator::LessEqual => "<=",
-            BinaryOperator::Greater => ">",
-            BinaryOperator::GreaterEqual => ">=",
+            Statement::Assign(assignments) => {
+                for Assignment { place, value, .. } in assignments {
+                    place.index.iter().for_each(&mut *visit);
+                    visit(value);
+                }
+            }
+            Statement::Copy { to, from, .. } => {
+                to.index.iter().chain(&from.index).for_each(visit);
+            }
+            Statement::Fill { place, value, .. } => place.index.iter().chain(value).for_each(visit),
+            Statement::If { arms, .. } => arms.iter().for_each(|(condition, _)| visit(condition)),
+            Statement::While { condition, .. } | Statement::Assume(condition) => visit(condition),
+            Statement::Move { .. }
+            | Statement::For { .. }
+            | Statement::Block { .. }
+            | Statement::Leave(_)
+            | Statement::Fail { .. } => {}
         }
-    }
-}
-
-/// A 64-bit result and whether it lost something.
-fn fit(overflow: Overflow, (value, lost): (i64, bool)) -> Result<i64, FaultKind> {
-    if lost && overflow == Overflow::Fault { Err(FaultKind::Overflow) } else { Ok(value) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn domains_count_bits_and_wrap_like_machine_integers() {
-        assert_eq!(Domain::new(0, 255).bits(), 8);
-        assert_eq!(Domain::new(-32768, 32767).bits(), 16);
-        assert_eq!(Domain::new(7, 7).bits(), 0);
-        assert_eq!(Domain::new(0, 256).bits(), 9);
-        assert_eq!(Domain::new(i64::MIN, i64::MAX).bits(), 64);
-        for value in -70_000..70_000 {
-            assert_eq!(Domain::new(0, 255).wrap(value), i64::from(value as u8));
-            assert_eq!(Domain::new(-32768, 32767).wrap(value), i64::from(value as i16));
-        }
-        assert_eq!(Domain::new(i64::MIN, i64::MAX).wrap(i64::MIN), i64::MIN);
     }
 }

@@ -6,7 +6,10 @@
 //! | file | question |
 //! |---|---|
 //! | [`program`] | what does a model say, whatever language it came from? |
-//! | [`expression`] | what is a value computed from? |
+//! | [`expression`] | what is a value computed from, and what does a command do? |
+//! | [`operator`] | what do operators compute? |
+//! | [`domain`] | which values may a variable hold, and what becomes of others? |
+//! | [`fault`] | how may a model misbehave? |
 //! | [`verify`] | is a program well formed? |
 //! | [`dump`] | how does a program read? |
 //! | [`layout`] | which bits of a record hold which variable? |
@@ -15,16 +18,21 @@
 //! | [`tag`] | how does a record carry a small number beside it? |
 //! | [`shape`] | what does a search know of a record? |
 //! | [`symmetry`] | which states are alike, and which stands for all? |
+//! | [`rust`] | how is a system written in Rust? |
 //! | [`system`] | the seam: what is a step relation? |
 //! | [`steps`] | where do the steps of a batch go? |
 //! | [`checked`] | does a system keep the promises of the seam? |
 
 pub mod checked;
+pub mod domain;
 pub mod dump;
 pub mod expression;
+pub mod fault;
 pub mod layout;
+pub mod operator;
 pub mod program;
 pub mod record;
+pub mod rust;
 pub mod shape;
 pub mod span;
 pub mod steps;

@@ -27,36 +27,12 @@
 
 use std::sync::Arc;
 
-use crate::expression::{Domain, Expression, FaultKind, Overflow};
+use crate::expression::{Domain, Expression, Overflow};
 use crate::span::Span;
 use crate::steps::ProcessSet;
 
-/// The most labels a program may have: a word of bits, less one that says that evaluation faulted.
-pub const LABELS_MAX: usize = 63;
-
-macro_rules! index_type {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub u32);
-
-        impl $name {
-            /// The number as an index.
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    };
-}
-
-index_type! {
-    /// A variable, by its place in [`Program::variables`].
-    VariableId
-}
-index_type! {
-    /// A process, by its place in [`Program::processes`].
-    ProcessId
-}
+pub use crate::expression::{Assignment, Place, ProcessId, Statement, VariableId};
+pub use crate::steps::LABELS_MAX;
 
 /// Guarded commands over typed variables.
 #[derive(Clone, Debug, Default)]
@@ -219,123 +195,6 @@ pub struct Exchange {
     pub values: Vec<Expression>,
 }
 
-/// Something a command does.
-///
-/// In synchronous programs there are only [`Statement::Move`] and one [`Statement::Assign`] per action.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Statement {
-    /// A process goes to a location.
-    Move {
-        /// Who.
-        process: ProcessId,
-        /// Where to.
-        to: u32,
-    },
-    /// Assignments in parallel: for each in order, index, value and range are evaluated and checked in the state before the
-    /// statement; then all are stored from left to right, so the last write to a place wins. A value is defined.
-    Assign(Vec<Assignment>),
-    /// Elements are copied as they are, undefined ones too. First the index of `to`, then that of `from` is evaluated, and checked
-    /// ([`FaultKind::Index`] at the place's span unless all `count` elements from it on are there); then each element in order is brought into the
-    /// domain of `to` ([`FaultKind::Range`] or wrapped, at this span), an undefined one if `to` is optional, else it is
-    /// [`FaultKind::Undefined`] at this span; then all are stored.
-    Copy {
-        /// Where the first goes.
-        to: Place,
-        /// Where the first comes from.
-        from: Place,
-        /// How many (at least 1; of scalars 1).
-        count: u32,
-        /// Where it stands.
-        span: Span,
-    },
-    /// Elements get one value, or become undefined (`place` is optional then). The index is evaluated and checked as by [`Statement::Copy`], then the
-    /// value is evaluated and brought into the domain, then all are stored.
-    Fill {
-        /// Where the first is.
-        place: Place,
-        /// How many (at least 1; of scalars 1).
-        count: u32,
-        /// What; none is undefined.
-        value: Option<Expression>,
-        /// Where it stands.
-        span: Span,
-    },
-    /// The body of the first arm whose condition is true, else the last body. Conditions after a true one are not evaluated.
-    If {
-        /// Conditions and bodies, in order (at least one).
-        arms: Vec<(Expression, Vec<Statement>)>,
-        /// What is done if no condition is true.
-        otherwise: Vec<Statement>,
-    },
-    /// The body again and again while the condition is true. If it is true after `bound` rounds, [`FaultKind::Bound`] at the span.
-    While {
-        /// Evaluated before each round.
-        condition: Expression,
-        /// A round.
-        body: Vec<Statement>,
-        /// How many rounds there may be.
-        bound: u32,
-        /// Where it stands.
-        span: Span,
-    },
-    /// The body once for each of `from`, `from + step`, ... up to `to` (down to it if the step is negative), which the counter holds. There may be none.
-    For {
-        /// A temporary, introduced here. Nothing else assigns it, and all its values are in its domain.
-        counter: VariableId,
-        /// The first value.
-        from: i64,
-        /// The last value is not beyond this one.
-        to: i64,
-        /// Not 0.
-        step: i64,
-        /// A round.
-        body: Vec<Statement>,
-    },
-    /// A body with temporaries of its own, which have their initial values on entry. What [`Statement::Leave`] leaves.
-    Block {
-        /// Temporaries, introduced here.
-        locals: Vec<VariableId>,
-        /// What is done.
-        body: Vec<Statement>,
-    },
-    /// Goes on after the innermost block around this statement (0), or the next one outwards (1), and so on. Blocks outside
-    /// the `Compute` expression or command that this stands in do not count.
-    Leave(u32),
-    /// A fault: the model says that this must not be reached.
-    Fail {
-        /// How it is reported.
-        kind: FaultKind,
-        /// The model's own words, if it has any.
-        message: Option<String>,
-        /// Where it stands. Failures of one kind and span have one message.
-        span: Span,
-    },
-    /// If the condition is false there is no such step (or start), and no fault either. In a guard, the action is not enabled. Not in labels.
-    Assume(Expression),
-}
-
-/// One assignment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Assignment {
-    /// Where to.
-    pub place: Place,
-    /// What.
-    pub value: Expression,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// A scalar variable or an element.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The variable.
-    pub variable: VariableId,
-    /// The index, if the variable is an array.
-    pub index: Option<Expression>,
-    /// Where it stands.
-    pub span: Span,
-}
-
 /// A way to begin.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
@@ -494,49 +353,5 @@ impl Command {
     /// A command without parameters, for one action or start.
     pub fn new(guard: Option<Expression>, body: Vec<Statement>) -> Arc<Command> {
         Arc::new(Command { parameters: Vec::new(), guard, body })
-    }
-}
-
-impl Statement {
-    /// Calls `visit` on each statement of a body, and on those inside them, outer ones first. Those inside expressions are not visited.
-    pub fn for_each<'a>(body: &'a [Statement], visit: &mut dyn FnMut(&'a Statement)) {
-        for statement in body {
-            visit(statement);
-            match statement {
-                Statement::If { arms, otherwise } => {
-                    arms.iter().for_each(|(_, body)| Statement::for_each(body, visit));
-                    Statement::for_each(otherwise, visit);
-                }
-                Statement::While { body, .. }
-                | Statement::For { body, .. }
-                | Statement::Block { body, .. } => {
-                    Statement::for_each(body, visit);
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Calls `visit` on the whole expressions of this statement itself (not of those inside it), in evaluation order.
-    pub fn for_each_expression<'a>(&'a self, visit: &mut dyn FnMut(&'a Expression)) {
-        match self {
-            Statement::Assign(assignments) => {
-                for Assignment { place, value, .. } in assignments {
-                    place.index.iter().for_each(&mut *visit);
-                    visit(value);
-                }
-            }
-            Statement::Copy { to, from, .. } => {
-                to.index.iter().chain(&from.index).for_each(visit);
-            }
-            Statement::Fill { place, value, .. } => place.index.iter().chain(value).for_each(visit),
-            Statement::If { arms, .. } => arms.iter().for_each(|(condition, _)| visit(condition)),
-            Statement::While { condition, .. } | Statement::Assume(condition) => visit(condition),
-            Statement::Move { .. }
-            | Statement::For { .. }
-            | Statement::Block { .. }
-            | Statement::Leave(_)
-            | Statement::Fail { .. } => {}
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What does a search know of a record? Its width, the parts it is made of, and how many of each thing there are.
 
-use crate::expression::Domain;
+use crate::domain::Domain;
 use crate::record::{read_bits, words_for, write_bits};
 
 /// The form of the records of one system.
@@ -53,6 +53,8 @@ pub enum ComponentKind {
     },
     /// Data.
     Variable,
+    /// Data whose values, from 0 on, have names.
+    Named(Vec<String>),
 }
 
 impl Shape {
@@ -89,14 +91,14 @@ impl Component {
         write_bits(record, self.element_low(index), self.element_bits, code);
     }
 
-    /// The value of an element in words: a location's name, the number, or that there is none.
+    /// The value of an element in words: its name, if values have names, the number, or that there is none.
     pub fn text(&self, record: &[u64], index: u32) -> String {
         let value = self.value(record, index);
         if self.undefined == Some(value) {
             return "undefined".into();
         }
         match &self.kind {
-            ComponentKind::Location { names, .. } => usize::try_from(value)
+            ComponentKind::Location { names, .. } | ComponentKind::Named(names) => usize::try_from(value)
                 .ok()
                 .and_then(|value| names.get(value))
                 .cloned()

@@ -6,11 +6,13 @@
 //! **Bound.** Everything is allocated when the buffer is made, or by [`Steps::grow`], so [`Steps::bytes`] is what it holds and its
 //! owner charges it. What a wrapper holds of its own to fill the buffer is part of it: it is as large as the buffer, and as long-lived. A producer that runs out of room takes back the source it was at and returns.
 
-use crate::expression::FaultKind;
-use crate::program::LABELS_MAX;
+use crate::fault::FaultKind;
 use crate::record::Records;
 use crate::shape::Shape;
 use crate::span::Span;
+
+/// The most labels a state may have: a word of bits, less one that says that evaluation faulted.
+pub const LABELS_MAX: usize = 63;
 
 /// Truth of each label on one state: bit `i` is label `i`, the top bit says that evaluating one of them faulted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -228,6 +230,12 @@ impl Steps {
         }
         self.step_count += 1;
         Ok(())
+    }
+
+    /// Takes back the step of the current source that was added last.
+    pub fn take_back_step(&mut self) {
+        debug_assert!(self.step_count > 0, "a step was added");
+        self.step_count -= 1;
     }
 
     /// Adds a fault of the current source.

@@ -12,6 +12,7 @@ use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 use fathom_search::bodies::depth_first::{self, Found};
+
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
 use fathom_search::error::SearchError;
 use fathom_search::task::watch::Condition;

@@ -12,6 +12,7 @@ mod frequent;
 pub mod gap;
 pub mod groups;
 pub mod token;
+pub(crate) mod values;
 
 use std::ops::Range;
 

@@ -73,11 +73,12 @@ impl OpenBlock {
             .filter(|_| frame.level == 0 && frame.count <= run.keys_per_block)
             .ok_or(Malformed)
             .map_err(&nonsense)?;
+        let (_, payload) = run.split_values(frame.payload, frame.count).map_err(&nonsense)?;
         self.decoder.prepare(codec, run.footer.raw_bytes_max as usize)?;
         self.groups = None;
         self.decoded = Decoded::Nothing;
         if codec.is_token() {
-            let groups = self.decoder.open(codec, frame.payload, frame.count).map_err(&nonsense)?;
+            let groups = self.decoder.open(codec, payload, frame.count).map_err(&nonsense)?;
             self.firsts.resize(groups.count() * self.words, 0)?;
             for (group, first) in self.firsts.chunks_exact_mut(self.words).enumerate() {
                 self.decoder.first_of(&groups, group, first);
@@ -86,7 +87,7 @@ impl OpenBlock {
             return Ok(());
         }
         self.keys.resize(frame.count * self.words, 0)?;
-        self.decoder.decode(codec, frame.payload, &mut self.keys).map_err(&nonsense)?;
+        self.decoder.decode(codec, payload, &mut self.keys).map_err(&nonsense)?;
         self.keys_decoded += frame.count as u64;
         self.decoded = Decoded::Group(0);
         Ok(())

@@ -1,7 +1,8 @@
 //! How does a sorted set of keys lie in one file, so that any key in it is found with one read?
 //!
 //! `header · frames · footer`; see "Runs" in the format document. [`writer`] builds a run from ascending keys, [`scan`]
-//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there. A run never changes.
+//! gives them back in order, [`probe`] and [`sweep`] find out which of many keys are there. A run never changes. It may have a [value](crate::value) beside each key, in
+//! the key's block.
 
 mod block;
 mod fence;
@@ -16,10 +17,11 @@ pub mod writer;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::budget::{Budget, ChargedVec};
-use crate::codec::{Codec, packed_bytes_max, payload_bytes_max};
+use crate::codec::{self, Codec, Malformed, packed_bytes_max, payload_bytes_max};
 use crate::error::DiskError;
 use crate::key::KeyWidth;
 use crate::storage::{File, FileKind, Volume};
+use crate::value::ValueWidth;
 
 pub use probe::{ProbeConfig, ProbeCounts, Prober};
 pub use scan::Scan;
@@ -36,6 +38,8 @@ pub type Tag = [u8; 16];
 pub struct RunConfig {
     /// Bits per key.
     pub width: KeyWidth,
+    /// Bits of the value beside each key, if there are values.
+    pub values: Option<ValueWidth>,
     /// What the keys mean.
     pub tag: Tag,
     /// Keys per block at most, 1 to 32 768.
@@ -59,6 +63,7 @@ pub struct RunConfig {
 pub struct Run {
     file: File,
     width: KeyWidth,
+    values: Option<ValueWidth>,
     tag: Tag,
     footer: Footer,
     keys_per_block: usize,
@@ -86,6 +91,8 @@ struct Footer {
 const HEADER_MAGIC: &[u8; 8] = b"FATHRUN1";
 const FOOTER_MAGIC: &[u8; 8] = b"FATHEND1";
 const VERSION: u32 = 2;
+/// Of runs with values, so that who does not know values refuses them.
+const VERSION_WITH_VALUES: u32 = 3;
 const HEADER_BYTES: usize = 64;
 const HEADER_CHECKED: usize = 56;
 const FOOTER_FIXED: usize = 52;
@@ -102,6 +109,7 @@ impl RunConfig {
         let keys_per_block = (1 << 16) / (width.words() * 8);
         Self {
             width,
+            values: None,
             tag,
             keys_per_block: keys_per_block.clamp(1, 1024),
             fences_per_page: 256,
@@ -150,6 +158,11 @@ impl RunConfig {
         }
     }
 
+    /// The same with a value beside each key.
+    pub fn with_values(self, values: ValueWidth) -> Self {
+        Self { values: Some(values), ..self }
+    }
+
     /// What a run of this form takes at most that is open: its root, its ends and its footer.
     pub fn open_bytes(&self) -> usize {
         fence::page_bytes_max(self.width, self.fences_per_page)
@@ -159,13 +172,20 @@ impl RunConfig {
 
     /// What asking such a run, or going through it, takes at most beside what it is read into: a block and a frame, as they are coded and decoded, and a page.
     pub fn reading_bytes(&self) -> usize {
-        let block = self.keys_per_block * self.width.words() * 8;
+        let block = self.keys_per_block * self.width.words() * 8 + self.values_bytes_max() * 2;
         let fences = 2 * self.fences_per_page * fence_bytes(self.width);
         if !self.codecs.iter().any(|codec| codec.compresses()) {
             return block + payload_bytes_max(self.width, self.keys_per_block) + fences;
         }
         // With the first keys of groups and the names of tokens.
         block + block / 8 + 2 * packed_bytes_max(self.width, self.keys_per_block) + fences + (2 << 10)
+    }
+
+    /// What the values of a block take at most, coded or not.
+    fn values_bytes_max(&self) -> usize {
+        self.values.map_or(0, |values| {
+            codec::values::bytes_max(values, self.keys_per_block).max(self.keys_per_block * 8)
+        })
     }
 
     /// The least memory with which live blocks are written.
@@ -199,14 +219,30 @@ impl Run {
         width: KeyWidth,
         tag: Tag,
     ) -> Result<Self, DiskError> {
-        Run::of(volume.open(name, FileKind::RUN)?, budget, width, tag)
+        Run::of(volume.open(name, FileKind::RUN)?, budget, (width, None), tag)
+    }
+
+    /// The same for a run with values of a width beside the keys.
+    pub fn open_with_values(
+        volume: &Volume,
+        budget: &Budget,
+        name: &str,
+        (width, values): (KeyWidth, ValueWidth),
+        tag: Tag,
+    ) -> Result<Self, DiskError> {
+        Run::of(volume.open(name, FileKind::RUN)?, budget, (width, Some(values)), tag)
     }
 
     /// The run in a file.
-    fn of(file: File, budget: &Budget, width: KeyWidth, tag: Tag) -> Result<Self, DiskError> {
+    fn of(
+        file: File,
+        budget: &Budget,
+        (width, values): (KeyWidth, Option<ValueWidth>),
+        tag: Tag,
+    ) -> Result<Self, DiskError> {
         let mut header = [0; HEADER_BYTES];
         file.read_exact(0, &mut header)?;
-        let (keys_per_block, fences_per_page) = check_header(&file, &header, width, tag)?;
+        let (keys_per_block, fences_per_page) = check_header(&file, &header, (width, values), tag)?;
         let size = file.size()?;
         let footer_bytes = footer_bytes(width);
         let footer_offset = size
@@ -233,6 +269,7 @@ impl Run {
         Ok(Self {
             file,
             width,
+            values,
             tag,
             footer,
             keys_per_block,
@@ -303,6 +340,11 @@ impl Run {
         self.width
     }
 
+    /// Bits of the value beside each key, if there are values.
+    pub fn values(&self) -> Option<ValueWidth> {
+        self.values
+    }
+
     /// What the keys mean.
     pub fn tag(&self) -> Tag {
         self.tag
@@ -341,6 +383,11 @@ impl Run {
     /// The most bytes of one block of this run before it was compressed, 0 if none was.
     pub fn coded_bytes_max(&self) -> usize {
         self.footer.raw_bytes_max as usize
+    }
+
+    /// The code of the values of a block of `count` keys, empty if there are none, and that of its keys.
+    fn split_values<'a>(&self, payload: &'a [u8], count: usize) -> Result<(&'a [u8], &'a [u8]), Malformed> {
+        self.values.map_or(Ok((&[], payload)), |values| codec::values::split(values, payload, count))
     }
 
     /// No page of fences of this run is longer.
@@ -409,11 +456,13 @@ fn footer_bytes(width: KeyWidth) -> usize {
 fn header_bytes(config: &RunConfig) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(HEADER_MAGIC);
-    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    let version = if config.values.is_some() { VERSION_WITH_VALUES } else { VERSION };
+    header[8..12].copy_from_slice(&version.to_le_bytes());
     header[12..16].copy_from_slice(&config.width.bits().to_le_bytes());
     header[16..32].copy_from_slice(&config.tag);
     header[32..36].copy_from_slice(&(config.keys_per_block as u32).to_le_bytes());
     header[36..40].copy_from_slice(&(config.fences_per_page as u32).to_le_bytes());
+    header[40..44].copy_from_slice(&config.values.map_or(0, ValueWidth::bits).to_le_bytes());
     let checksum = xxh3_64(&header[..HEADER_CHECKED]);
     header[HEADER_CHECKED..].copy_from_slice(&checksum.to_le_bytes());
     header
@@ -423,7 +472,7 @@ fn header_bytes(config: &RunConfig) -> [u8; HEADER_BYTES] {
 fn check_header(
     file: &File,
     header: &[u8; HEADER_BYTES],
-    width: KeyWidth,
+    (width, values): (KeyWidth, Option<ValueWidth>),
     tag: Tag,
 ) -> Result<(usize, usize), DiskError> {
     let mismatch = |what: String| DiskError::Mismatch { file: file.name().to_owned(), what };
@@ -433,14 +482,18 @@ fn check_header(
     if xxh3_64(&header[..HEADER_CHECKED]) != u64_at(header, HEADER_CHECKED) {
         return Err(DiskError::corrupt(file, 0, "the header's checksum does not fit"));
     }
-    let (version, bits) = (u32_at(header, 8), u32_at(header, 12));
-    if version != VERSION {
+    let (version, bits, value_bits) = (u32_at(header, 8), u32_at(header, 12), u32_at(header, 40));
+    if ![VERSION, VERSION_WITH_VALUES].contains(&version) {
         return Err(mismatch(format!(
-            "written in version {version} of the format, this build reads {VERSION}"
+            "written in version {version} of the format, this build reads {VERSION} and {VERSION_WITH_VALUES}"
         )));
     }
     if bits != width.bits() {
         return Err(mismatch(format!("keys of {bits} bits, expected {}", width.bits())));
+    }
+    let expected = values.map_or(0, ValueWidth::bits);
+    if value_bits != expected {
+        return Err(mismatch(format!("values of {value_bits} bits beside the keys, expected {expected}")));
     }
     if header[16..32] != tag {
         return Err(mismatch("written for another model or record layout".to_owned()));

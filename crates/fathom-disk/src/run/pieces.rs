@@ -12,8 +12,8 @@ use crate::budget::{Budget, Charge, ChargedVec};
 use crate::codec::{Codec, Decoder, gap, payload_bytes_max};
 use crate::error::DiskError;
 use crate::key::KeyWidth;
-use crate::set::{KeyStream, Merge};
 use crate::storage::{AlignedBuffer, File, FileKind, Pending, Volume};
+use crate::stream::{KeyStream, Merge};
 
 /// Sorted pieces in a scratch file.
 #[derive(Debug)]

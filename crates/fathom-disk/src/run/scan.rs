@@ -1,6 +1,6 @@
-//! What are the keys of a run, in order?
+//! What are the keys of a run, in order, and their values?
 //!
-//! Memory: the read buffer, a part of a block of keys (all of it where it is not in groups), and for compressed runs the decoder's room; all charged. I/O: each byte once,
+//! Memory: the read buffer, a part of a block of keys (all of it where it is not in groups), all values of a block where there are values, and for compressed runs the decoder's room; all charged. I/O: each byte once,
 //! sequentially, in pieces of the buffer's size.
 
 use super::forward::Forward;
@@ -8,10 +8,11 @@ use super::frame::{self, FRAME_HEADER_BYTES};
 use super::{HEADER_BYTES, Run};
 use crate::budget::{Budget, ChargedVec};
 use crate::codec::groups::Groups;
-use crate::codec::{Codec, Decoder, Malformed};
+use crate::codec::{self, Codec, Decoder, Malformed};
 use crate::error::DiskError;
 use crate::key;
-use crate::set::KeyStream;
+use crate::stream::KeyStream;
+use crate::value::ValueWidth;
 
 /// Keys that are decoded at a time, where blocks have more.
 pub(super) const SPAN_KEYS: usize = 1024;
@@ -28,8 +29,18 @@ pub struct Scan<'a> {
     /// The block that is decoded in parts, and its next group.
     block: Option<Block>,
     keys: ChargedVec<u64>,
+    /// Aside, because most runs have none.
+    values: Option<Box<BlockValues>>,
     seen: u64,
     last: ChargedVec<u64>,
+}
+
+/// The values of a block, and how many of them are those of parts before the current one.
+#[derive(Debug)]
+struct BlockValues {
+    width: ValueWidth,
+    values: ChargedVec<u64>,
+    before: usize,
 }
 
 /// A block in groups, some of them decoded.
@@ -48,6 +59,7 @@ impl<'a> Scan<'a> {
         let words = run.width.words();
         let mut last = ChargedVec::with_capacity(budget, "scan", words)?;
         last.resize(words, 0)?;
+        let values = run.values.map(|width| BlockValues::new(run, width, budget)).transpose()?;
         Ok(Self {
             run,
             decoder: Decoder::new(budget, "scan", run.width)?,
@@ -56,6 +68,7 @@ impl<'a> Scan<'a> {
             end,
             block: None,
             keys: ChargedVec::with_capacity(budget, "scan", run.scan_keys_max() * words)?,
+            values: values.map(Box::new),
             seen: 0,
             last,
         })
@@ -80,14 +93,20 @@ impl<'a> Scan<'a> {
             .filter(|_| block.count <= self.run.keys_per_block)
             .ok_or(Malformed)
             .map_err(nonsense)?;
+        let (values, payload) = self.run.split_values(block.payload, block.count).map_err(nonsense)?;
+        if let Some(room) = &mut self.values {
+            room.before = 0;
+            room.values.resize(block.count, 0)?;
+            codec::values::decode(room.width, values, &mut room.values).map_err(nonsense)?;
+        }
         self.decoder.prepare(codec, self.run.footer.raw_bytes_max as usize)?;
         if codec.is_token() {
-            let groups = self.decoder.open(codec, block.payload, block.count).map_err(nonsense)?;
+            let groups = self.decoder.open(codec, payload, block.count).map_err(nonsense)?;
             self.block = Some(Block { groups, next: 0, offset });
             return self.next_part();
         }
         self.keys.resize(block.count * self.run.width.words(), 0)?;
-        self.decoder.decode(codec, block.payload, &mut self.keys).map_err(nonsense)?;
+        self.decoder.decode(codec, payload, &mut self.keys).map_err(nonsense)?;
         self.check_block(offset)?;
         Ok(true)
     }
@@ -98,6 +117,9 @@ impl<'a> Scan<'a> {
             return Ok(false);
         };
         let part = block.groups.span(block.next, SPAN_KEYS);
+        if let Some(values) = &mut self.values {
+            values.before = block.groups.keys_of(&(0..part.start));
+        }
         block.next = part.end;
         let offset = block.offset;
         self.keys.resize(block.groups.keys_of(&part) * self.run.width.words(), 0)?;
@@ -118,6 +140,16 @@ impl<'a> Scan<'a> {
             return Err(DiskError::corrupt(&self.run.file, offset, "blocks are out of order"));
         }
         Ok(())
+    }
+}
+
+impl BlockValues {
+    fn new(run: &Run, width: ValueWidth, budget: &Budget) -> Result<Self, DiskError> {
+        Ok(Self {
+            width,
+            values: ChargedVec::with_capacity(budget, "scan", run.block_keys_max())?,
+            before: 0,
+        })
     }
 }
 
@@ -144,5 +176,10 @@ impl KeyStream for Scan<'_> {
 
     fn keys(&self) -> &[u64] {
         &self.keys
+    }
+
+    fn values(&self) -> &[u64] {
+        let count = self.keys.len() / self.run.width.words();
+        self.values.as_ref().map_or(&[], |values| &values.values[values.before..][..count])
     }
 }

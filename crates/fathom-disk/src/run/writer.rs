@@ -10,7 +10,7 @@ use super::{
 };
 use crate::budget::{Budget, Charge, ChargedVec};
 use crate::codec::choice::Choice;
-use crate::codec::{Codec, Encoder, packed_bytes_max, payload_bytes_max};
+use crate::codec::{self, Codec, Encoder, packed_bytes_max, payload_bytes_max};
 use crate::error::DiskError;
 use crate::key;
 use crate::sabotage::is_chosen;
@@ -25,6 +25,8 @@ pub struct RunWriter {
     encoder: Encoder,
     choice: Choice,
     block: ChargedVec<u64>,
+    /// The values of its keys, if there are values.
+    values: ChargedVec<u64>,
     ends: ChargedVec<u64>,
     frame: Vec<u8>,
     rival: Vec<u8>,
@@ -68,6 +70,8 @@ impl RunWriter {
         let buffer =
             AlignedBuffer::new(budget, "run write buffer", config.buffer_bytes.max(HEADER_BYTES_LEAST))?;
         let block = ChargedVec::with_capacity(budget, "run block", config.keys_per_block * words)?;
+        let values = config.values.map_or(0, |_| config.keys_per_block);
+        let values = ChargedVec::with_capacity(budget, "run block", values)?;
         let mut ends = ChargedVec::with_capacity(budget, "run block", words * 2)?;
         ends.resize(words * 2, 0)?;
         let header = header_bytes(config);
@@ -83,6 +87,7 @@ impl RunWriter {
             encoder,
             choice: Choice::new(config.codecs),
             block,
+            values,
             ends,
             frame: Vec::with_capacity(frame_bytes),
             rival: Vec::with_capacity(if frames > 1 { frame_bytes } else { 0 }),
@@ -96,7 +101,7 @@ impl RunWriter {
     pub fn bytes(config: &RunConfig) -> usize {
         let RunConfig { width, keys_per_block, codecs, buffer_bytes, .. } = *config;
         let (frames, frame_bytes) = frame_bytes(config);
-        let block = keys_per_block * width.words() * 8;
+        let block = keys_per_block * width.words() * 8 + config.values.map_or(0, |_| keys_per_block * 8);
         Encoder::bytes(width, keys_per_block, codecs) + frames * frame_bytes + buffer_bytes + block
     }
 
@@ -107,12 +112,22 @@ impl RunWriter {
     }
 
     /// Adds keys, strictly ascending and greater than all before; panics at the end of the block if they are not.
-    pub fn push(&mut self, mut keys: &[u64]) -> Result<(), DiskError> {
-        let room_max = self.config.keys_per_block * self.config.width.words();
+    pub fn push(&mut self, keys: &[u64]) -> Result<(), DiskError> {
+        self.push_with(keys, &[])
+    }
+
+    /// The same with a value for each key, for a run with values.
+    pub fn push_with(&mut self, mut keys: &[u64], mut values: &[u64]) -> Result<(), DiskError> {
+        let words = self.config.width.words();
+        let expected = self.config.values.map_or(0, |_| keys.len() / words);
+        assert_eq!(values.len(), expected, "each key has a value, or none has");
+        let room_max = self.config.keys_per_block * words;
         while !keys.is_empty() {
             let (now, later) = keys.split_at(keys.len().min(room_max - self.block.len()));
+            let (values_now, values_later) = values.split_at(values.len().min(now.len() / words));
             self.block.extend(now)?;
-            keys = later;
+            self.values.extend(values_now)?;
+            (keys, values) = (later, values_later);
             if self.block.len() == room_max {
                 self.write_block()?;
             }
@@ -143,7 +158,7 @@ impl RunWriter {
             self.output.file.sync()?;
         }
         let RunWriter { output, config, budget, .. } = self;
-        Run::of(output.file, &budget, config.width, config.tag)
+        Run::of(output.file, &budget, (config.width, config.values), config.tag)
     }
 
     fn end(&mut self) -> Result<Written, DiskError> {
@@ -175,13 +190,14 @@ impl RunWriter {
         let place = self.write_frame()?;
         self.add_fence(0, place)?;
         self.block.clear();
+        self.values.clear();
         Ok(())
     }
 
     /// Encodes the block into `frame` with the codec that suits it.
     fn encode_block(&mut self) -> Codec {
         if let Some(codec) = self.choice.next_block() {
-            frame::begin(&mut self.frame);
+            begin_block(&self.config, &self.values, &mut self.frame);
             self.encoder.encode(codec, &self.block, &mut self.frame);
             self.note_group();
             return codec;
@@ -190,7 +206,7 @@ impl RunWriter {
         let mut best = None;
         let mut raw_bytes_max = 0;
         for &codec in candidates {
-            frame::begin(&mut self.rival);
+            begin_block(&self.config, &self.values, &mut self.rival);
             self.encoder.encode(codec, &self.block, &mut self.rival);
             self.note_group();
             raw_bytes_max = raw_bytes_max.max(self.encoder.raw_bytes());
@@ -266,7 +282,7 @@ impl RunWriter {
         frame::begin(&mut self.frame);
         let page = &self.levels[level];
         page.append_places(&mut self.frame);
-        crate::codec::gap::encode_plain(self.config.width, &page.keys, &mut self.frame);
+        codec::gap::encode_plain(self.config.width, &page.keys, &mut self.frame);
         let count = page.places.len();
         frame::seal(&mut self.frame, self.output.offset(), level as u8 + 1, Codec::Gap as u8, count);
         self.write_frame()
@@ -293,11 +309,20 @@ impl RunWriter {
     }
 }
 
+/// Begins the frame of a block, with its values if there are values.
+fn begin_block(config: &RunConfig, values: &[u64], frame: &mut Vec<u8>) {
+    frame::begin(frame);
+    if let Some(width) = config.values {
+        codec::values::encode(width, values, frame);
+    }
+}
+
 /// How many frames are held, and the bytes of each.
 fn frame_bytes(config: &RunConfig) -> (usize, usize) {
     let compresses = config.codecs.iter().any(|codec| codec.compresses());
     let bytes_max = if compresses { packed_bytes_max } else { payload_bytes_max };
-    let payload = bytes_max(config.width, config.keys_per_block)
+    let values = config.values.map_or(0, |width| codec::values::bytes_max(width, config.keys_per_block));
+    let payload = (values + bytes_max(config.width, config.keys_per_block))
         .max(page_bytes_max(config.width, config.fences_per_page));
     (config.codecs.len().min(2), FRAME_HEADER_BYTES + payload + 64)
 }

@@ -1,119 +1,31 @@
 //! How are sets of keys sorted, merged, subtracted and kept, when they are larger than memory?
 //!
-//! Everything speaks [`KeyStream`]: ascending keys, a chunk at a time. [`sort`] makes a set of a buffer, [`sorter`] of a stream, [`merge`] one stream of
-//! many, [`coded`] keeps what waits for that in little memory, [`difference`] takes away what is known, [`tiers`] keeps a growing set as few disjoint runs, [`shared_trie`] one that is made of
-//! equal parts in memory.
+//! Everything speaks [`KeyStream`]. [`sort`] makes a set of a buffer, [`sorter`] of a stream, [`coded`] keeps what waits to be merged in little memory, [`tiers`] keeps a growing set as few
+//! disjoint runs, [`shared_trie`] one that is made of equal parts in memory. Streams are merged and subtracted in [`crate::stream`].
 
 pub mod coded;
-pub mod difference;
-pub mod merge;
+mod paired;
 pub mod shared_trie;
 pub mod sort;
 pub mod sorter;
 pub mod tiers;
 
-use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::run::RunWriter;
 
 pub use coded::{CodedPieces, CodedScan};
-pub use difference::Difference;
-pub use merge::Merge;
 pub use shared_trie::SharedTrie;
 pub use sort::{sort_unique, spill};
 pub use sorter::{Sorted, Sorter};
 pub use tiers::Tiers;
 
-/// Strictly ascending keys, a chunk at a time.
-pub trait KeyStream {
-    /// Words per key.
-    fn words(&self) -> usize;
-    /// Goes on to the next chunk; false at the end, and from then on.
-    fn advance(&mut self) -> Result<bool, DiskError>;
-    /// The current chunk: not empty after `advance` said true, empty before the first and after the last.
-    fn keys(&self) -> &[u64];
-}
+pub use crate::stream::{Difference, KeyStream, Matched, Merge, SliceStream, collect};
 
-/// Keys in memory as a stream of one chunk.
-#[derive(Clone, Copy, Debug)]
-pub struct SliceStream<'a> {
-    words: usize,
-    keys: &'a [u64],
-    state: usize,
-}
-
-impl<'a> SliceStream<'a> {
-    /// A stream of `keys`, which must ascend strictly.
-    pub fn new(words: usize, keys: &'a [u64]) -> Self {
-        Self { words, keys, state: 0 }
-    }
-}
-
-impl KeyStream for SliceStream<'_> {
-    fn words(&self) -> usize {
-        self.words
-    }
-
-    fn advance(&mut self) -> Result<bool, DiskError> {
-        self.state += 1;
-        Ok(self.state == 1 && !self.keys.is_empty())
-    }
-
-    fn keys(&self) -> &[u64] {
-        if self.state == 1 { self.keys } else { &[] }
-    }
-}
-
-impl<S: KeyStream + ?Sized> KeyStream for Box<S> {
-    fn words(&self) -> usize {
-        (**self).words()
-    }
-
-    fn advance(&mut self) -> Result<bool, DiskError> {
-        (**self).advance()
-    }
-
-    fn keys(&self) -> &[u64] {
-        (**self).keys()
-    }
-}
-
-impl<S: KeyStream + ?Sized> KeyStream for &mut S {
-    fn words(&self) -> usize {
-        (**self).words()
-    }
-
-    fn advance(&mut self) -> Result<bool, DiskError> {
-        (**self).advance()
-    }
-
-    fn keys(&self) -> &[u64] {
-        (**self).keys()
-    }
-}
-
-/// Writes a whole stream into a run; returns how many keys.
+/// Writes a whole stream into a run, with its values if the run has values; returns how many keys.
 pub fn write_all(stream: &mut impl KeyStream, writer: &mut RunWriter) -> Result<u64, DiskError> {
     let before = writer.count();
     while stream.advance()? {
-        writer.push(stream.keys())?;
+        writer.push_with(stream.keys(), stream.values())?;
     }
     Ok(writer.count() - before)
-}
-
-/// Collects a whole stream in memory, charged to `owner`.
-pub fn collect(
-    stream: &mut impl KeyStream,
-    budget: &Budget,
-    owner: &'static str,
-) -> Result<ChargedVec<u64>, DiskError> {
-    let mut keys = ChargedVec::with_capacity(budget, owner, 0)?;
-    while stream.advance()? {
-        let chunk = stream.keys();
-        if keys.len() + chunk.len() > keys.capacity() {
-            keys.reserve(chunk.len().max(keys.len()))?;
-        }
-        keys.extend(chunk)?;
-    }
-    Ok(keys)
 }

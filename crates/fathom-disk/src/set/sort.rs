@@ -13,22 +13,23 @@ use crate::storage::Volume;
 /// Sorts the keys in `keys` and drops equal ones; returns how many words remain at the front. Memory: none for one and two
 /// words; for more, 4 bytes per key, charged.
 pub fn sort_unique(budget: &Budget, words: usize, keys: &mut [u64]) -> Result<usize, BudgetError> {
+    sort(budget, words, keys)?;
+    Ok(match words {
+        1 => unique_numbers(keys),
+        2 => unique_numbers(keys.as_chunks_mut::<2>().0) * 2,
+        _ => unique_many(words, keys),
+    })
+}
+
+/// Sorts the keys and drops none.
+pub(super) fn sort(budget: &Budget, words: usize, keys: &mut [u64]) -> Result<(), BudgetError> {
     match words {
-        1 => {
-            keys.sort_unstable();
-            Ok(unique_numbers(keys))
-        }
-        2 => {
-            // Seen as pairs, so nothing is copied.
-            let (pairs, _) = keys.as_chunks_mut::<2>();
-            pairs.sort_unstable_by_key(|pair| wide(pair));
-            Ok(unique_numbers(pairs) * 2)
-        }
-        _ => {
-            sort_many(budget, words, keys)?;
-            Ok(unique_many(words, keys))
-        }
+        1 => keys.sort_unstable(),
+        // Seen as pairs, so nothing is copied.
+        2 => keys.as_chunks_mut::<2>().0.sort_unstable_by_key(|pair| wide(pair)),
+        _ => sort_many(budget, words, keys)?,
     }
+    Ok(())
 }
 
 /// Sorts a buffer, drops equal keys, and writes the rest as a run (not synced: candidates are no loss). Empties the buffer.

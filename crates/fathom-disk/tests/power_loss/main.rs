@@ -6,6 +6,7 @@ mod log;
 mod search;
 #[path = "../support/mod.rs"]
 mod support;
+mod values;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

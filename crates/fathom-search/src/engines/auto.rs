@@ -17,6 +17,7 @@ use super::ram::{self, RamTable};
 use super::tier::{DiskUse, Finished, Journal, Opened, Options, Tier};
 use crate::bodies::stages::{self, ClosedLayer, LayerPolicy, Moment};
 use crate::error::SearchError;
+use crate::stores::Layered;
 use crate::task::{Ending, Observer, Outcome, Settings};
 use crate::traces::path::{Path, Room};
 use crate::traces::trace;
@@ -251,7 +252,9 @@ impl LayerPolicy for InRam {
             None => Ok(()),
         }
     }
+}
 
+impl Layered for InRam {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         self.table.visit_layer(layer, visit)
     }

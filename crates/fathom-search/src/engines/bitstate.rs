@@ -14,8 +14,8 @@ use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::hash::{hash_key, hash_word};
 use fathom_model::record::Records;
 
-use crate::bodies::depth_first::Visited;
 use crate::error::SearchError;
+use crate::stores::Visited;
 
 /// The policy.
 #[derive(Debug)]

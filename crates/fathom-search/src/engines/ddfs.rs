@@ -17,9 +17,10 @@ use fathom_model::steps::Columns;
 
 use super::semi_owcty::{Outcome, Search, with_stem};
 use crate::bodies::depth_first::path_stack::{PathStack, Spill};
-use crate::bodies::depth_first::{Purpose, Visited, Walk};
+use crate::bodies::depth_first::{Purpose, Walk};
 use crate::error::SearchError;
 use crate::files::closed_set::{ClosedSet, Reached};
+use crate::stores::Visited;
 use crate::stores::bits::Bits;
 use crate::task::Ending;
 use crate::traces::path::{Path, PathBuilder};

@@ -6,6 +6,7 @@ pub mod ddfs;
 pub mod ndfs;
 pub mod positions;
 pub mod ram;
+pub mod retrace;
 pub mod semi_owcty;
 pub mod stern_dill;
 pub mod tier;

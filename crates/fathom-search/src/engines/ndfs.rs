@@ -24,8 +24,9 @@ use fathom_model::steps::Columns;
 use fathom_model::system::TransitionSystem;
 
 use crate::bodies::depth_first::path_stack::{PathIndex, PathStack, Spill};
-use crate::bodies::depth_first::{Found, Purpose, Visited, Walk};
+use crate::bodies::depth_first::{Found, Purpose, Walk};
 use crate::error::SearchError;
+use crate::stores::Visited;
 use crate::task::{Ending, Observer};
 use crate::traces::lasso::Lasso;
 use crate::traces::path::Room;

@@ -19,6 +19,7 @@ use fathom_model::shape::Shape;
 
 use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
 use crate::error::SearchError;
+use crate::stores::Layered;
 
 /// The policy.
 #[derive(Debug)]
@@ -194,7 +195,9 @@ impl LayerPolicy for PositionTable {
         }
         Ok(())
     }
+}
 
+impl Layered for PositionTable {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         for number in 0..self.shards.len() {
             let shard = self.shard(number);

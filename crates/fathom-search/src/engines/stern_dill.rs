@@ -22,6 +22,7 @@ use super::tier::place::Place;
 use super::tier::{Breadth, DiskUse, Repeats, Shares, TINY_BYTES};
 use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
 use crate::error::SearchError;
+use crate::stores::Layered;
 
 /// The policy.
 #[derive(Debug)]
@@ -179,7 +180,9 @@ impl LayerPolicy for SternDill {
         let State { store, cursor, .. } = &mut *self.state();
         Ok(cursor.take(store, records, batch)?)
     }
+}
 
+impl Layered for SternDill {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         let state = self.state();
         Ok(state.store.visit(layer, &self.place, visit)?)

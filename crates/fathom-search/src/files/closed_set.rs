@@ -17,8 +17,9 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
-use crate::bodies::stages::LayerPolicy;
 use crate::error::SearchError;
+use crate::stores::Layered;
+use crate::stores::key_width;
 use crate::task::Observer;
 
 /// What a complete breadth-first search has reached and kept.
@@ -71,14 +72,14 @@ const WORK_BYTES_MAX: usize = 64 << 20;
 /// The most memory that a scan gets.
 const SCAN_BYTES_MAX: usize = 1 << 20;
 
-impl<'a, P: LayerPolicy> KeptLayers<'a, P> {
+impl<'a, P: Layered> KeptLayers<'a, P> {
     /// So many layers of states of that shape.
     pub fn new(policy: &'a P, layers: u64, shape: &Shape) -> Result<KeptLayers<'a, P>, SearchError> {
-        Ok(KeptLayers { policy, layers, width: width_of(shape)? })
+        Ok(KeptLayers { policy, layers, width: key_width(shape)? })
     }
 }
 
-impl<P: LayerPolicy> Reached for KeptLayers<'_, P> {
+impl<P: Layered> Reached for KeptLayers<'_, P> {
     fn layer_count(&self) -> u64 {
         self.layers
     }
@@ -113,7 +114,7 @@ impl<'r> ClosedSet<'r> {
         (volume, budget): (&Volume, &Budget),
         observer: &dyn Observer,
     ) -> Result<ClosedSet<'r>, SearchError> {
-        let width = width_of(shape)?;
+        let width = key_width(shape)?;
         let words = width.words();
         let bytes = (budget.free() / 4).min(WORK_BYTES_MAX);
         let config = RunConfig::within(width, Tag::default(), bytes / 4);
@@ -166,7 +167,7 @@ impl<'r> ClosedSet<'r> {
         volume: &Volume,
         budget: &Budget,
     ) -> Result<ClosedSet<'r>, SearchError> {
-        let width = width_of(shape)?;
+        let width = key_width(shape)?;
         let words = width.words();
         let run = Run::open(volume, budget, RUN, width, Tag::default())?;
         let numbers = PerfectHash::open(volume, NUMBERS, words, budget)?;
@@ -228,11 +229,6 @@ impl<'r> ClosedSet<'r> {
         while stream.advance()? && visit(Records::new(stream.keys(), self.words))? {}
         Ok(())
     }
-}
-
-/// The width of records as keys.
-pub(crate) fn width_of(shape: &Shape) -> Result<KeyWidth, SearchError> {
-    KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })
 }
 
 /// Visits all states of all layers in ascending order.

@@ -12,10 +12,10 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::steps::Labels;
 use fathom_model::system::TransitionSystem;
 
-use crate::bodies::stages::LayerPolicy;
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::closed_set::{ALL_RECUR, ClosedSet, KeptLayers};
+use crate::stores::Layered;
 use crate::stores::bits::Bits;
 use crate::task::{Observer, Progress};
 
@@ -37,7 +37,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// If memory or the volume do not suffice.
-pub fn run<P: LayerPolicy>(
+pub fn run<P: Layered>(
     system: &dyn TransitionSystem,
     goal: usize,
     policy: &P,
@@ -52,7 +52,7 @@ pub fn run<P: LayerPolicy>(
     }
 }
 
-fn passes<P: LayerPolicy>(
+fn passes<P: Layered>(
     system: &dyn TransitionSystem,
     goal: usize,
     policy: &P,
@@ -139,7 +139,7 @@ fn goals(
 }
 
 /// Visits the states of a layer that are not able, some at a time, with their numbers.
-fn each_left<P: LayerPolicy>(
+fn each_left<P: Layered>(
     policy: &P,
     layer: u64,
     set: &ClosedSet,

@@ -25,8 +25,8 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::bodies::stages::{self};
-use crate::engines::tier::boundary_of;
 use crate::error::SearchError;
+use crate::files::cursor::boundary_of;
 use crate::task::watch::Condition;
 use crate::task::{Ending, Observer, Outcome, Progress, Settings};
 

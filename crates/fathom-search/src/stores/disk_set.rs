@@ -25,9 +25,9 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
-use crate::bodies::depth_first::Visited;
 use crate::error::SearchError;
-use crate::files::closed_set::width_of;
+use crate::stores::Visited;
+use crate::stores::key_width;
 
 /// The set.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl DiskSet {
         bytes: usize,
         budget: &Budget,
     ) -> Result<DiskSet, SearchError> {
-        let width = width_of(shape)?;
+        let width = key_width(shape)?;
         let words = width.words();
         let bytes = bytes.max(BYTES_MIN * words);
         let records = bytes / 4 / (words * 8 + Recent::SLOT_BYTES);

@@ -2,6 +2,5 @@
 
 pub mod lasso;
 pub mod path;
-pub mod retrace;
 pub mod trace;
 pub mod unfold;

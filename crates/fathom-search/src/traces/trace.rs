@@ -9,8 +9,8 @@ use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
-use crate::bodies::stages::LayerPolicy;
 use crate::error::SearchError;
+use crate::stores::Layered;
 use crate::task::Observer;
 use crate::traces::path::{Path, PathBuilder, Room};
 
@@ -18,7 +18,7 @@ use crate::traces::path::{Path, PathBuilder, Room};
 const STEPS_MAX: usize = 1024;
 
 /// The least path to a state of a layer. None if the policy has not kept the layers.
-pub fn path_to<P: LayerPolicy>(
+pub fn path_to<P: Layered>(
     system: &dyn TransitionSystem,
     policy: &P,
     room: &Room,
@@ -28,7 +28,7 @@ pub fn path_to<P: LayerPolicy>(
     path_through(system, &|layer, visit| policy.visit_layer(layer, visit), room, observer, state)
 }
 
-/// Calls the function with the states of a layer, as [`LayerPolicy::visit_layer`] does.
+/// Calls the function with the states of a layer, as [`Layered::visit_layer`] does.
 pub type VisitLayer<'a> = dyn Fn(u64, &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> + 'a;
 
 /// The least path to a state of a layer, through layers that somebody visits. None if they are not kept.

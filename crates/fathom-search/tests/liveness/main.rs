@@ -5,7 +5,10 @@ mod early;
 mod engines;
 mod formulas;
 mod mutants;
+#[path = "../../examples/philosophers.rs"]
+mod philosophers;
 mod power_loss;
 mod products;
 mod ranks;
+mod rust_systems;
 mod suite;

@@ -52,8 +52,13 @@ pub(crate) fn automata(formula: &Formula, graph: &Graph) -> [Automaton; 2] {
 }
 
 /// Is this lasso of a product a run of the system of which the formula does not hold?
-pub(crate) fn violates(graph: &Graph, formula: &Formula, lasso: &Lasso, stutter: u32) -> Result<(), String> {
-    let seen = replayed(graph, lasso, Some(stutter)).map_err(|refusal| refusal.to_string())?;
+pub(crate) fn violates(
+    system: &dyn TransitionSystem,
+    formula: &Formula,
+    lasso: &Lasso,
+    stutter: u32,
+) -> Result<(), String> {
+    let seen = replayed(system, lasso, Some(stutter)).map_err(|refusal| refusal.to_string())?;
     let letters: Vec<u64> = seen.iter().map(|seen| seen.labels.0).collect();
     let (stem, cycle) = letters.split_at(lasso.cycle_start as usize);
     let word = Word::new(stem, cycle).ok_or("the cycle is empty")?;

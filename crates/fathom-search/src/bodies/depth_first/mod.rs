@@ -15,19 +15,11 @@ use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::error::SearchError;
+use crate::stores::Visited;
 use crate::task::watch::Condition;
 use crate::task::{Ending, Observer, Progress};
 use crate::traces::path::{Path, PathBuilder, Room};
 use path_stack::PathStack;
-
-/// What was visited: it only grows.
-pub trait Visited {
-    /// Inserts a record. True if it was not there.
-    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError>;
-
-    /// Appends the places of those among some records that are there, ascending.
-    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError>;
-}
 
 /// What a search is asked.
 #[derive(Clone, Debug)]

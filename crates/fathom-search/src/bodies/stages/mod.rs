@@ -66,9 +66,6 @@ pub trait LayerPolicy: Send + Sync {
     fn checkpoint(&mut self, _boundary: &dyn Fn() -> Vec<u8>, _moment: Moment) -> Result<(), SearchError> {
         Ok(())
     }
-
-    /// Visits the states of an earlier layer, in any order. False if they are not kept.
-    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError>;
 }
 
 /// When a policy is told of a boundary.

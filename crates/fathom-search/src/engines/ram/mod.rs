@@ -24,6 +24,7 @@ use fathom_model::shape::Shape;
 
 use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
 use crate::error::SearchError;
+use crate::stores::Layered;
 use crate::stores::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
 use closing::Closing;
 use mail::Mail;
@@ -402,7 +403,9 @@ impl LayerPolicy for RamTable {
         take_piece(&worker.decoder, &mut worker.served, records, batch);
         Ok(())
     }
+}
 
+impl Layered for RamTable {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         let mut decoder = LayerDecoder::new(&self.budget, self.layers.width())?;
         self.layers.visit(layer as usize, &mut decoder, visit);

@@ -1,18 +1,11 @@
 //! How is a boundary made to last, and taken up again?
 //!
-//! The cursor in the manifest, all numbers 8 bytes:
-//!
-//! ```text
-//! version | shards | bytes of a log block | mark of the log (6) | first layer of the log | layers | length of the log's name, name | boundary of the layer loop
-//! ```
-//! Shards are 0 if the known states are in no runs but in RAM: they are made of the layers when the run is taken up.
 //! Files: the runs, each with shard and level in its note, or the one run of a closed set at rest, with what it took before; and the log, which may grow until the next commit. The filter is built again from the runs; the
 //! window is not: it holds candidates that die with the process.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fathom_disk::error::DiskError;
-use fathom_disk::log::Mark;
 use fathom_disk::manifest::{Manifest, Named, RunDirectory};
 use fathom_disk::sabotage::is_chosen;
 use fathom_disk::storage::Phase;
@@ -24,54 +17,14 @@ use super::place::Place;
 use super::rest::AtRest;
 use super::shares::Shares;
 use super::{Options, Tier, lock};
-use crate::bytes::{Reader, put_u64};
+use crate::bytes::Reader;
 use crate::error::SearchError;
+use crate::files::cursor::Cursor;
 
-/// To be raised with any change of what runs, layers or the cursor mean.
-const VERSION: u64 = 3;
 /// What the note of a closed set at rest begins with, in place of shard and level.
 const AT_REST: u64 = u64::MAX;
-/// Commits take at most this part of the time.
-const COMMIT_SHARE: u32 = 20;
 /// Room that is set aside, in blocks of the layer log.
 const BALLAST_BLOCKS: u64 = 4;
-
-/// When is the next commit due?
-#[derive(Debug)]
-pub(super) struct Clock {
-    every: Duration,
-    last: Instant,
-    /// What the last commit took.
-    took: Duration,
-}
-
-/// What a commit says beside its files.
-#[derive(Debug)]
-pub(super) struct Cursor {
-    /// 0 if the known states are in no runs: they are to be made of the layers.
-    pub(super) shards: usize,
-    pub(super) log_block_bytes: usize,
-    pub(super) mark: Mark,
-    /// The first layer of the log: those before it were dropped.
-    pub(super) first: u64,
-    pub(super) layers: u64,
-    pub(super) log_name: String,
-    pub(super) boundary: Vec<u8>,
-}
-
-impl Clock {
-    pub(super) fn new(every: Duration) -> Clock {
-        Clock { every, last: Instant::now(), took: Duration::ZERO }
-    }
-
-    pub(super) fn is_due(&self) -> bool {
-        self.last.elapsed() >= self.every.max(self.took * COMMIT_SHARE)
-    }
-
-    pub(super) fn committed(&mut self, took: Duration) {
-        (self.last, self.took) = (Instant::now(), took);
-    }
-}
 
 impl Tier {
     /// Makes everything up to the last closed layer last. What is in memory goes to disk first.
@@ -132,11 +85,6 @@ pub(super) fn set_ballast(directory: &RunDirectory, shares: &Shares) -> Result<(
     directory.set_ballast(BALLAST_BLOCKS * shares.log_block_bytes as u64)
 }
 
-/// The boundary of the layer loop that a commit of this engine stands for.
-pub fn boundary_of(manifest: &Manifest) -> Result<Vec<u8>, SearchError> {
-    Ok(Cursor::parse(&manifest.cursor)?.boundary)
-}
-
 /// Takes up what a manifest says.
 pub(super) fn take_up(
     place: Place,
@@ -193,44 +141,6 @@ pub(super) fn take_up(
 pub(super) fn live_bytes_of(note: &[u8]) -> Option<u64> {
     let mut note = Reader(note);
     (note.u64()? == AT_REST).then(|| note.u64())?
-}
-
-impl Cursor {
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for number in [VERSION, self.shards as u64, self.log_block_bytes as u64] {
-            put_u64(&mut bytes, number);
-        }
-        self.mark.0.iter().for_each(|number| put_u64(&mut bytes, *number));
-        put_u64(&mut bytes, self.first);
-        put_u64(&mut bytes, self.layers);
-        put_u64(&mut bytes, self.log_name.len() as u64);
-        bytes.extend_from_slice(self.log_name.as_bytes());
-        bytes.extend_from_slice(&self.boundary);
-        bytes
-    }
-
-    pub(super) fn parse(bytes: &[u8]) -> Result<Cursor, SearchError> {
-        let mut rest = Reader(bytes);
-        match rest.u64() {
-            Some(VERSION) => Cursor::parse_numbers(rest).ok_or(SearchError::Boundary),
-            Some(found) => Err(SearchError::Version { found, reads: VERSION }),
-            None => Err(SearchError::Boundary),
-        }
-    }
-
-    fn parse_numbers(mut rest: Reader<'_>) -> Option<Cursor> {
-        let shards = usize::try_from(rest.u64()?).ok().filter(|shards| *shards <= 1 << 16)?;
-        let log_block_bytes = usize::try_from(rest.u64()?).ok().filter(|bytes| *bytes <= 1 << 24)?;
-        let mut mark = Mark::default();
-        for number in &mut mark.0 {
-            *number = rest.u64()?;
-        }
-        let (first, layers) = (rest.u64()?, rest.u64()?);
-        let length = usize::try_from(rest.u64()?).ok()?;
-        let log_name = String::from_utf8(rest.take(length)?.to_vec()).ok()?;
-        Some(Cursor { shards, log_block_bytes, mark, first, layers, log_name, boundary: rest.0.to_vec() })
-    }
 }
 
 /// Deliberately wrong where that was chosen: the window of a search that ended is taken up by the next one.

@@ -16,11 +16,12 @@ use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
 use super::Tier;
-use super::commit::Cursor;
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use crate::error::SearchError;
-use crate::files::closed_set::{Reached, sort_layers, width_of};
+use crate::files::closed_set::{Reached, sort_layers};
+use crate::files::cursor::Cursor;
+use crate::stores::key_width;
 use crate::task::Observer;
 
 /// The states and layers of a search that has come to its end.
@@ -56,7 +57,7 @@ impl Finished {
         shape: &Shape,
         tag: Tag,
     ) -> Result<Option<Finished>, SearchError> {
-        Finished::of(volume, budget, width_of(shape)?, tag)
+        Finished::of(volume, budget, key_width(shape)?, tag)
     }
 
     fn of(

@@ -6,7 +6,6 @@
 //! Memory: two blocks of the log, and two more while layers are read. I/O: every layer is written once.
 
 use fathom_disk::budget::Budget;
-use fathom_disk::key::KeyWidth;
 use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::run::Tag;
 use fathom_disk::sabotage::is_chosen;
@@ -15,12 +14,15 @@ use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
 use super::allotment::Allotment;
-use super::commit::{Clock, Cursor, live_bytes_of, set_ballast};
+use super::commit::{live_bytes_of, set_ballast};
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use super::{DiskUse, Options};
 use crate::bodies::stages::{LayerPolicy, Moment, close_alone};
 use crate::error::SearchError;
+use crate::files::clock::Clock;
+use crate::files::cursor::Cursor;
+use crate::stores::key_width;
 use crate::stores::layers::Layers;
 
 /// The layers of a search, on disk, and nothing else of it.
@@ -61,7 +63,7 @@ impl Journal {
             let (stored, boundary) = StoredLayers::of(directory, budget, shape, cursor)?;
             return Ok(Some((Journal { stored, clock }, Some(boundary))));
         }
-        let place = Place::new(volume, budget, width_of(shape)?, options.tag, 0);
+        let place = Place::new(volume, budget, key_width(shape)?, options.tag, 0);
         let shares = Allotment::of(budget, threads).shares(options, place.width);
         set_ballast(&directory, &shares)?;
         let log_block_bytes = shares.log_block_bytes;
@@ -176,7 +178,7 @@ impl StoredLayers {
     ) -> Result<(StoredLayers, Vec<u8>), SearchError> {
         let (tag, sequence) =
             directory.committed().map_or((Tag::default(), 0), |manifest| (manifest.tag, manifest.sequence));
-        let place = Place::new(directory.volume(), budget, width_of(shape)?, tag, sequence);
+        let place = Place::new(directory.volume(), budget, key_width(shape)?, tag, sequence);
         let Cursor { log_block_bytes, mark, first, layers, log_name, boundary, .. } = cursor;
         let store = LayerStore::resume(&place.volume, &log_name, first, log_block_bytes, mark, budget)?;
         if store.layer_count() != layers {
@@ -202,8 +204,4 @@ impl StoredLayers {
         let layers = self.store.disk_bytes();
         DiskUse { closed_set, at_rest, layers, peak: closed_set + layers }
     }
-}
-
-fn width_of(shape: &Shape) -> Result<KeyWidth, SearchError> {
-    KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })
 }

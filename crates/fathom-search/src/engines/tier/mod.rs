@@ -45,9 +45,10 @@ use fathom_model::shape::Shape;
 
 use crate::bodies::stages::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
 use crate::error::SearchError;
+use crate::files::clock::Clock;
+use crate::stores::Layered;
 
 pub use candidates::Candidates;
-pub use commit::boundary_of;
 pub use cost::Cost;
 pub use finished::Finished;
 pub use journal::StoredLayers;
@@ -75,7 +76,7 @@ pub struct Tier {
     at_rest: Option<AtRest>,
     layers: Mutex<Layers>,
     closing: Closing,
-    clock: commit::Clock,
+    clock: Clock,
     cost: Cost,
     /// What files took when the last layer was closed.
     disk_used: u64,
@@ -197,7 +198,7 @@ impl Tier {
             at_rest: None,
             layers: Mutex::new(Layers { store, cursor }),
             closing: Closing::default(),
-            clock: commit::Clock::new(options.commit_every),
+            clock: Clock::new(options.commit_every),
             cost: Cost::default(),
             disk_used: 0,
             disk_peak: 0,
@@ -345,7 +346,9 @@ impl LayerPolicy for Tier {
         }
         limit.map_or(Ok(()), Err)
     }
+}
 
+impl Layered for Tier {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         Ok(self.layers().store.visit(layer, &self.place, visit)?)
     }

@@ -3,18 +3,15 @@
 //! Memory: one chunk of output, charged. I/O: that of the streams, each read once at most.
 
 use super::KeyStream;
+use super::beside::Beside;
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
-use crate::key;
 
 /// The keys of `from` that are not in `known`.
 #[derive(Debug)]
 pub struct Difference<A, B> {
     from: A,
-    known: B,
-    /// Place in the chunk of `known`, in words.
-    place: usize,
-    exhausted: bool,
+    known: Beside<B>,
     output: ChargedVec<u64>,
 }
 
@@ -22,30 +19,13 @@ impl<A: KeyStream, B: KeyStream> Difference<A, B> {
     /// Subtracts `known` from `from`; both have keys of the same width.
     pub fn new(budget: &Budget, from: A, known: B) -> Result<Self, DiskError> {
         let output = ChargedVec::with_capacity(budget, "difference", 0)?;
-        Ok(Self { from, known, place: 0, exhausted: false, output })
+        Ok(Self { from, known: Beside::new(known), output })
     }
 
     /// Copies the keys of the current chunk of `from` that are not known.
     fn filter(&mut self) -> Result<(), DiskError> {
-        let words = self.from.words();
-        let (from, known) = (&self.from, &mut self.known);
-        for key in from.keys().chunks_exact(words) {
-            let mut equal = false;
-            while !self.exhausted {
-                let Some(other) = known.keys().get(self.place..self.place + words) else {
-                    self.exhausted = !known.advance()?;
-                    self.place = 0;
-                    continue;
-                };
-                match key::compare(other, key) {
-                    std::cmp::Ordering::Less => self.place += words,
-                    order => {
-                        equal = order.is_eq();
-                        break;
-                    }
-                }
-            }
-            if !equal {
+        for key in self.from.keys().chunks_exact(self.from.words()) {
+            if !self.known.reaches(key)? {
                 self.output.extend(key)?;
             }
         }

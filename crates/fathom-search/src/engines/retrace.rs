@@ -7,9 +7,10 @@
 use fathom_disk::storage::Volume;
 use fathom_model::system::TransitionSystem;
 
-use crate::bodies::stages::{self, LayerPolicy};
-use crate::engines::tier::{Options, Tier};
+use super::tier::{Options, Tier};
+use crate::bodies::stages;
 use crate::error::SearchError;
+use crate::stores::Layered;
 use crate::task::{Ending, LayerSizes, Observer, Settings, Tuning};
 use crate::traces::path::{Path, Room};
 use crate::traces::trace::Trail;

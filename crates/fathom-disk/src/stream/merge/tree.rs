@@ -16,7 +16,7 @@
 use super::Number;
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
-use crate::set::KeyStream;
+use crate::stream::KeyStream;
 
 /// Where a merge of many streams stands.
 #[derive(Debug)]
@@ -65,6 +65,11 @@ impl Tree {
             tree.losers[0] = tree.play(1);
         }
         Ok(tree)
+    }
+
+    /// Words per key.
+    pub(super) fn words(&self) -> usize {
+        self.words
     }
 
     /// Whether all streams have ended.
@@ -157,19 +162,26 @@ impl Tree {
         any
     }
 
-    /// The same for keys of any length.
+    /// The same for keys of any length. `took` is told the stream of every key that is taken, its place in the chunk in words, and whether it is new or equal to the one before; a call ends
+    /// with a key only when nothing equal to it is left.
     pub(super) fn fill_many<S: KeyStream>(
         &mut self,
         streams: &mut [S],
         output: &mut [u64],
+        mut took: impl FnMut(&S, usize, bool),
     ) -> Result<usize, DiskError> {
         let words = self.words;
         let mut written = 0;
-        while written < output.len() && !self.is_finished() {
+        while !self.is_finished() {
             let winner = self.losers[0] as usize;
             let place = self.places[winner];
             let key = &self.heads[winner * words..(winner + 1) * words];
-            if !self.any || *self.last != *key {
+            let new = !self.any || *self.last != *key;
+            if new && written == output.len() {
+                break;
+            }
+            took(&streams[winner], place, new);
+            if new {
                 self.any = true;
                 self.last.copy_from_slice(key);
                 output[written..written + words].copy_from_slice(key);

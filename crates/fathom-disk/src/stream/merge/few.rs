@@ -5,7 +5,7 @@
 
 use super::Number;
 use crate::error::DiskError;
-use crate::set::KeyStream;
+use crate::stream::KeyStream;
 
 /// With more streams than this a tree is as fast (measured; with four it takes twice the time).
 pub(super) const FEW_MAX: usize = 8;

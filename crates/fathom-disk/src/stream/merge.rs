@@ -1,7 +1,7 @@
-//! How do many sorted streams become one, each key once?
+//! How do many sorted streams become one, each key once, and the values of equal keys joined?
 //!
 //! `few`: of up to eight streams of keys of one or two words, all heads are compared at every step, without a branch that depends on them.
-//! `tree`: of any others, a tree of losers remembers what was compared before.
+//! `tree`: of any others, and of all with values, a tree of losers remembers what was compared before.
 //!
 //! Memory: the output chunk, and for a tree one key and a few words per stream, charged. I/O: that of the streams, each read once.
 
@@ -13,6 +13,7 @@ use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::key;
 use crate::sabotage::is_chosen;
+use crate::value::Values;
 
 use few::{FEW_MAX, Few};
 use tree::Tree;
@@ -24,7 +25,15 @@ pub struct Merge<S> {
     words: usize,
     output: ChargedVec<u64>,
     chunk_words: usize,
+    joined: Option<Joined>,
     way: Way,
+}
+
+/// The values of the output, and how they are joined.
+#[derive(Debug)]
+struct Joined {
+    values: Values,
+    output: ChargedVec<u64>,
 }
 
 /// How it is found out which key comes next.
@@ -49,7 +58,23 @@ impl<S: KeyStream> Merge<S> {
         } else {
             Way::Tree(Tree::new(budget, words, &mut streams)?)
         };
-        Ok(Self { streams, words, output, chunk_words, way })
+        Ok(Self { streams, words, output, chunk_words, joined: None, way })
+    }
+
+    /// The same of streams with values: those of equal keys become one.
+    pub fn joining(
+        budget: &Budget,
+        words: usize,
+        mut streams: Vec<S>,
+        chunk_keys: usize,
+        values: Values,
+    ) -> Result<Self, DiskError> {
+        let chunk_keys = chunk_keys.max(1);
+        let output = ChargedVec::with_capacity(budget, "merge output", chunk_keys * words)?;
+        let joined =
+            Joined { values, output: ChargedVec::with_capacity(budget, "merge output", chunk_keys)? };
+        let way = Way::Tree(Tree::new(budget, words, &mut streams)?);
+        Ok(Self { streams, words, output, chunk_words: chunk_keys * words, joined: Some(joined), way })
     }
 
     /// The streams, when done.
@@ -71,15 +96,16 @@ impl<S: KeyStream> KeyStream for Merge<S> {
     }
 
     fn advance(&mut self) -> Result<bool, DiskError> {
-        let Self { streams, words, output, chunk_words, way } = self;
+        let Self { streams, words, output, chunk_words, joined, way } = self;
         output.clear();
         output.resize(*chunk_words, 0)?;
         let written = match (way, words) {
+            (Way::Tree(tree), _) if let Some(joined) = joined => joined.fill(tree, streams, output)?,
             (Way::Few(few), 1) => few.fill::<u64, S>(streams, output)?,
             (Way::Few(few), _) => few.fill::<u128, S>(streams, output)?,
             (Way::Tree(tree), 1) => tree.fill_numbers::<u64, S>(streams, output)?,
             (Way::Tree(tree), 2) => tree.fill_numbers::<u128, S>(streams, output)?,
-            (Way::Tree(tree), _) => tree.fill_many(streams, output)?,
+            (Way::Tree(tree), _) => tree.fill_many(streams, output, |_, _, _| ())?,
         };
         output.truncate(written);
         if is_chosen("merge-last-key") && self.is_finished() {
@@ -91,6 +117,36 @@ impl<S: KeyStream> KeyStream for Merge<S> {
 
     fn keys(&self) -> &[u64] {
         &self.output
+    }
+
+    fn values(&self) -> &[u64] {
+        self.joined.as_ref().map_or(&[], |joined| &joined.output[..self.output.len() / self.words])
+    }
+}
+
+impl Joined {
+    /// Puts the next keys at the front of `output` and their values into its own; says how many words the keys have, 0 at the end.
+    fn fill<S: KeyStream>(
+        &mut self,
+        tree: &mut Tree,
+        streams: &mut [S],
+        output: &mut [u64],
+    ) -> Result<usize, DiskError> {
+        let Self { values, output: joined } = self;
+        let words = tree.words();
+        joined.clear();
+        joined.resize(output.len() / words, 0)?;
+        let mut count = 0;
+        tree.fill_many(streams, output, |stream, place, new| {
+            let value = stream.values()[place / words];
+            count += usize::from(new);
+            let last = &mut joined[count - 1];
+            if new {
+                *last = value;
+            } else if !is_chosen("join") {
+                *last = values.joined(*last, value);
+            }
+        })
     }
 }
 

@@ -1,0 +1,74 @@
+//! What does a commit of a breadth-first search say beside its files?
+//!
+//! The cursor in the manifest, all numbers 8 bytes:
+//!
+//! ```text
+//! version | shards | bytes of a log block | mark of the log (6) | first layer of the log | layers | length of the log's name, name | boundary of the layer loop
+//! ```
+//! Shards are 0 if the known states are in no runs but in RAM: they are made of the layers when the run is taken up.
+
+use fathom_disk::log::Mark;
+use fathom_disk::manifest::Manifest;
+
+use crate::bytes::{Reader, put_u64};
+use crate::error::SearchError;
+
+/// To be raised with any change of what runs, layers or the cursor mean.
+const VERSION: u64 = 3;
+
+/// What a commit says beside its files.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// 0 if the known states are in no runs: they are to be made of the layers.
+    pub(crate) shards: usize,
+    pub(crate) log_block_bytes: usize,
+    pub(crate) mark: Mark,
+    /// The first layer of the log: those before it were dropped.
+    pub(crate) first: u64,
+    pub(crate) layers: u64,
+    pub(crate) log_name: String,
+    pub(crate) boundary: Vec<u8>,
+}
+
+impl Cursor {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in [VERSION, self.shards as u64, self.log_block_bytes as u64] {
+            put_u64(&mut bytes, number);
+        }
+        self.mark.0.iter().for_each(|number| put_u64(&mut bytes, *number));
+        put_u64(&mut bytes, self.first);
+        put_u64(&mut bytes, self.layers);
+        put_u64(&mut bytes, self.log_name.len() as u64);
+        bytes.extend_from_slice(self.log_name.as_bytes());
+        bytes.extend_from_slice(&self.boundary);
+        bytes
+    }
+
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Cursor, SearchError> {
+        let mut rest = Reader(bytes);
+        match rest.u64() {
+            Some(VERSION) => Cursor::parse_numbers(rest).ok_or(SearchError::Boundary),
+            Some(found) => Err(SearchError::Version { found, reads: VERSION }),
+            None => Err(SearchError::Boundary),
+        }
+    }
+
+    fn parse_numbers(mut rest: Reader<'_>) -> Option<Cursor> {
+        let shards = usize::try_from(rest.u64()?).ok().filter(|shards| *shards <= 1 << 16)?;
+        let log_block_bytes = usize::try_from(rest.u64()?).ok().filter(|bytes| *bytes <= 1 << 24)?;
+        let mut mark = Mark::default();
+        for number in &mut mark.0 {
+            *number = rest.u64()?;
+        }
+        let (first, layers) = (rest.u64()?, rest.u64()?);
+        let length = usize::try_from(rest.u64()?).ok()?;
+        let log_name = String::from_utf8(rest.take(length)?.to_vec()).ok()?;
+        Some(Cursor { shards, log_block_bytes, mark, first, layers, log_name, boundary: rest.0.to_vec() })
+    }
+}
+
+/// The boundary that a commit stands for.
+pub(crate) fn boundary_of(manifest: &Manifest) -> Result<Vec<u8>, SearchError> {
+    Ok(Cursor::parse(&manifest.cursor)?.boundary)
+}
