@@ -4,6 +4,7 @@
 //! the order found, each word little-endian, the most significant word first. Graphs: Graphviz and Aldebaran, for small spaces.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
@@ -112,7 +113,8 @@ impl RecordFile {
 pub fn graph(system: &dyn TransitionSystem) -> Result<Graph, GraphTooLarge> {
     let columns = Columns { actions: true, ..Columns::NONE };
     let mut steps = Steps::new(system.shape(), columns, 1024);
-    let mut grow = |_| Ok::<(), GraphTooLarge>(());
+    let mut grow = |_| Ok::<(), Infallible>(());
+    const READY: &str = "there is room, and nobody asks it to stop";
     let mut numbers: HashMap<Vec<u64>, usize> = HashMap::new();
     let mut graph =
         Graph { records: RecordBuffer::new(system.shape().words()), initial: 0, edges: Vec::new() };
@@ -125,7 +127,7 @@ pub fn graph(system: &dyn TransitionSystem) -> Result<Graph, GraphTooLarge> {
             Ok(records.len() - 1)
         }
     };
-    initial_all(system, &mut steps, &mut grow)?;
+    initial_all(system, &mut steps, &mut grow).expect(READY);
     for record in steps.targets().iter() {
         number(&mut graph.records, record)?;
     }
@@ -133,7 +135,7 @@ pub fn graph(system: &dyn TransitionSystem) -> Result<Graph, GraphTooLarge> {
     let mut source = 0;
     while source < graph.records.len() {
         let record = graph.records.view().get(source).to_vec();
-        expand_some(system, Records::new(&record, record.len()), &mut steps, &mut grow)?;
+        expand_some(system, Records::new(&record, record.len()), &mut steps, &mut grow).expect(READY);
         for step in steps.steps_of(0) {
             let target = number(&mut graph.records, steps.target(step))?;
             graph.edges.push((source, steps.action(step), target));

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use fathom_exec::stop::StopFlag;
 use fathom_search::task::Observer;
 
 use crate::limit::Limit;
@@ -22,6 +23,11 @@ pub trait Monitor: Observer {
 
     /// Watches the search for a run that is to be told, which begins now; it may go on a little longer ([`Patient`]).
     fn tracing(&self) -> Box<dyn Observer + '_>;
+
+    /// Up while the search is to stop, for steps that take long: they end before they are done. Nobody raises it unless the monitor does.
+    fn stop_flag(&self) -> StopFlag {
+        StopFlag::never()
+    }
 
     /// Told what a user should know on the way.
     fn say(&self, _note: &str) {}

@@ -1,5 +1,7 @@
 //! Where can a model go from here? A run that is made step by step, forwards and back.
 
+use std::convert::Infallible;
+
 use fathom_disk::budget::{Budget, BudgetError, ChargedVec};
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::record::Records;
@@ -54,13 +56,15 @@ pub enum SimulationError {
     Memory(#[from] BudgetError),
 }
 
+const READY: &str = "there is room, and nobody asks it to stop";
+
 impl<'m> Simulation<'m> {
     /// A run at the first initial state, which may take so much memory.
     pub fn new(model: &'m Model, plan: &'m Plan, budget: &Budget) -> Result<Simulation<'m>, SimulationError> {
         let system = model.interpreter(plan.labels.clone());
         let columns = Columns { labels: true, actions: true, ..Columns::NONE };
         let mut steps = Steps::new(system.shape(), columns, 256);
-        let Ok(()) = initial_all(&system, &mut steps, &mut |_| Ok::<_, std::convert::Infallible>(()));
+        initial_all(&system, &mut steps, &mut |_| Ok::<_, Infallible>(())).expect(READY);
         if steps.step_count() == 0 {
             let why = steps.faults().first().map_or("it has no start", |fault| fault.kind.text());
             return Err(SimulationError::NoState(why.to_owned()));
@@ -187,7 +191,7 @@ impl<'m> Simulation<'m> {
     fn expand(&mut self) {
         let words = self.system.shape().words();
         let sources = Records::new(&self.records[self.actions.len() * words..], words);
-        let grow = &mut |_| Ok::<_, std::convert::Infallible>(());
-        let Ok(_) = expand_some(&self.system, sources, &mut self.steps, grow);
+        let grow = &mut |_| Ok::<_, Infallible>(());
+        expand_some(&self.system, sources, &mut self.steps, grow).expect(READY);
     }
 }

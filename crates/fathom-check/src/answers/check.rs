@@ -389,7 +389,7 @@ impl Judge<'_> {
         let last = path.as_ref().map_or(Ok(None), Path::last_record)?;
         let fault = match fault.filter(|_| model.is_symmetric()) {
             Some(fault) => {
-                let real = unfold_fault(&judge, last.as_deref(), fault);
+                let real = unfold_fault(&judge, last.as_deref(), fault, room.budget())?;
                 Some(real.ok_or_else(|| no_run(&property.name))?)
             }
             None => fault,

@@ -240,8 +240,11 @@ impl Hunt<'_> {
     /// Walks until there are no more walks, a lesser walk has found something, or it is time to stop.
     fn work(&self, monitor: &dyn Monitor) {
         let mut seen = Labels::default();
-        if let Err(error) = self.walk_on(&mut seen, monitor) {
-            lock(&self.refusal).get_or_insert(error);
+        match self.walk_on(&mut seen, monitor) {
+            // In the middle of a step: it is noted why.
+            Err(SearchError::Stopped) => _ = monitor.stop(),
+            Err(error) => _ = lock(&self.refusal).get_or_insert(error),
+            Ok(()) => {}
         }
         lock(&self.seen).0 |= seen.0;
     }

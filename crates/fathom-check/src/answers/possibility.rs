@@ -8,14 +8,14 @@ use std::path::Path as FilePath;
 use std::time::Instant;
 
 use fathom_disk::budget::Budget;
-use fathom_model::record::Records;
-use fathom_model::steps::{Columns, Labels, Steps};
+use fathom_model::steps::{Columns, Labels};
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
 use fathom_search::liveness::possible;
 use fathom_search::task::{self, Ending, Observer, Tuning};
+use fathom_search::traces::one_state::OneState;
 use fathom_search::traces::path::{Path, Room};
 use fathom_search::traces::trace::path_to;
 
@@ -146,16 +146,15 @@ fn never_reached(
     let states_max = (budget.free() / 4 / each).clamp(1, JUDGED_STATES_MAX);
     let _charge = budget.charge("trace", states_max * each).map_err(SearchError::from)?;
     let system = model.interpreter(vec![possibility.goal.clone()]);
-    let mut steps = Steps::new(system.shape(), Columns { labels: true, ..Columns::NONE }, 256);
+    let columns = Columns { labels: true, ..Columns::NONE };
+    let mut state = OneState::new(&system, columns, budget, "trace")?;
     let mut known: HashSet<Vec<u64>> = HashSet::from([last.to_vec()]);
     let mut waiting = vec![last.to_vec()];
     while let Some(record) = waiting.pop() {
         if observer.stop() {
             return Err(SearchError::Stopped.into());
         }
-        while system.expand(Records::new(&record, record.len()), &mut steps) == 0 {
-            steps.grow();
-        }
+        let steps = state.expand(&record)?;
         let labels: Labels = steps.labels(0);
         if !labels.faulted() && labels.holds(0) {
             let refusal = "the goal can be reached from its last state".to_owned();

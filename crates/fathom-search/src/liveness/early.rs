@@ -26,6 +26,7 @@ use crate::error::SearchError;
 use crate::files::closed_set::Recurs;
 use crate::stores::bits::zeroed;
 use crate::traces::lasso::Lasso;
+use crate::traces::one_state::OneState;
 use crate::traces::path::{PathBuilder, Room};
 
 /// A system that is watched for signs of an accepting run.
@@ -61,8 +62,8 @@ const VALUE_MASK: u64 = (1 << VALUE_BITS) - 1;
 const STATE_BYTES: usize = 96;
 /// Signs that are followed up, at most.
 const FOLLOWED_MAX: u64 = 16;
-/// Room for steps at first.
-const STEPS: usize = 64;
+/// What is read of the steps of a state that is followed up.
+const COLUMNS: Columns = Columns { actions: true, ..Columns::NONE };
 
 impl<'a> Early<'a> {
     /// Watches a system within `bytes` of the budget. `terminal` is true of states from which every run is accepting, `accepting` of those all of whose steps carry the only mark.
@@ -192,7 +193,7 @@ fn walk_round(
     states_max: usize,
     room: &Room,
 ) -> Result<Option<Lasso>, SearchError> {
-    let mut steps = Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, STEPS);
+    let mut state = OneState::new(system, COLUMNS, room.budget(), "signs")?;
     let mut path = PathBuilder::new(room, record.len())?;
     let mut places = HashMap::new();
     let mut next = record.to_vec();
@@ -201,7 +202,7 @@ fn walk_round(
             return Ok(Some(Lasso { path: path.finish(0)?, cycle_start: *place }));
         }
         places.insert(next.clone(), path.len());
-        expand_one(system, &next, &mut steps);
+        let steps = state.expand(&next)?;
         let Some(step) = steps.steps_of(0).find(|step| terminal(steps.target(*step))) else {
             return Ok(None);
         };
@@ -218,13 +219,13 @@ fn way_back(
     states_max: usize,
     room: &Room,
 ) -> Result<Option<Lasso>, SearchError> {
-    let mut steps = Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, STEPS);
+    let mut state = OneState::new(system, COLUMNS, room.budget(), "signs")?;
     // In the order in which they are met, each with the one before it, and the action that leads there.
     let mut met: Vec<(Vec<u64>, usize, u32)> = vec![(record.to_vec(), 0, 0)];
     let mut known = HashSet::from([record.to_vec()]);
     let mut at = 0;
     while at < met.len() {
-        expand_one(system, &met[at].0, &mut steps);
+        let steps = state.expand(&met[at].0)?;
         for step in steps.steps_of(0) {
             let (target, action) = (steps.target(step), steps.action(step));
             if target == record {
@@ -255,10 +256,4 @@ fn cycle(
     }
     path.push(&met[0].0, leaving)?;
     Ok(Lasso { path: path.finish_backwards(0), cycle_start: 0 })
-}
-
-fn expand_one(system: &dyn TransitionSystem, record: &[u64], steps: &mut Steps) {
-    while system.expand(Records::new(record, record.len()), steps) == 0 {
-        steps.grow();
-    }
 }

@@ -12,17 +12,17 @@ use crate::task::{Cost, Settings};
 
 /// Counts and findings.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) expanded: u64,
-    pub(super) transitions: u64,
-    pub(super) deadlocks: u64,
-    pub(super) faults: u64,
-    pub(super) label_faults: u64,
-    pub(super) labels_seen: Labels,
-    pub(super) checksum: Checksum,
-    pub(super) findings: Findings,
-    pub(super) actions_taken: Vec<u64>,
-    pub(super) cost: Cost,
+pub(crate) struct Tally {
+    pub(crate) expanded: u64,
+    pub(crate) transitions: u64,
+    pub(crate) deadlocks: u64,
+    pub(crate) faults: u64,
+    pub(crate) label_faults: u64,
+    pub(crate) labels_seen: Labels,
+    pub(crate) checksum: Checksum,
+    pub(crate) findings: Findings,
+    pub(crate) actions_taken: Vec<u64>,
+    pub(crate) cost: Cost,
 }
 
 /// Sets of taken actions larger than this are not kept.
@@ -30,7 +30,7 @@ const COVERAGE_ACTIONS_MAX: u32 = 1 << 24;
 
 impl Tally {
     /// Nothing counted yet.
-    pub(super) fn new(system: &dyn TransitionSystem, settings: &Settings) -> Tally {
+    pub(crate) fn new(system: &dyn TransitionSystem, settings: &Settings) -> Tally {
         Tally {
             findings: Findings::new(settings.conditions.len()),
             actions_taken: empty_coverage(system, settings),
@@ -39,7 +39,7 @@ impl Tally {
     }
 
     /// Counts what was expanded and tests the conditions on it.
-    pub(super) fn watch(
+    pub(crate) fn watch(
         &mut self,
         sources: Records<'_>,
         steps: &Steps,
@@ -75,7 +75,7 @@ impl Tally {
     }
 
     /// Moves what another has counted into this one.
-    pub(super) fn take(&mut self, other: &mut Tally) {
+    pub(crate) fn take(&mut self, other: &mut Tally) {
         self.expanded += std::mem::take(&mut other.expanded);
         self.transitions += std::mem::take(&mut other.transitions);
         self.deadlocks += std::mem::take(&mut other.deadlocks);
@@ -96,7 +96,7 @@ impl Tally {
     }
 
     /// Appends everything but the cost. Faults are left out: they are found again by expanding the record.
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         for count in [self.expanded, self.transitions, self.deadlocks, self.faults, self.label_faults] {
             put_u64(out, count);
         }
@@ -114,7 +114,7 @@ impl Tally {
     }
 
     /// Reads what [`Tally::write`] wrote for the same system and settings; none if it is not that.
-    pub(super) fn read(
+    pub(crate) fn read(
         bytes: &mut Reader<'_>,
         system: &dyn TransitionSystem,
         settings: &Settings,
