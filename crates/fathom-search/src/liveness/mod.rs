@@ -2,5 +2,4 @@
 
 pub(crate) mod cycle;
 pub mod early;
-pub(crate) mod pass_log;
 pub mod possible;

@@ -6,6 +6,8 @@
 //!
 //! Memory: that of the first search, and after it about 10 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.
 
+mod pass_log;
+
 use std::time::Duration;
 
 use fathom_disk::manifest::RunDirectory;
@@ -14,13 +16,13 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
+use self::pass_log::{PassLog, TakenUp};
 use crate::bodies::passes::{self, Stand, Witness};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
 use crate::files::successor_graph::GraphUse;
 use crate::liveness::cycle;
-use crate::liveness::pass_log::{PassLog, TakenUp};
 use crate::proof::ranks::RankLog;
 use crate::stores::bits::Bits;
 use crate::task::Observer;
