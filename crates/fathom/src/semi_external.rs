@@ -14,12 +14,12 @@ use fathom_disk::manifest::RunDirectory;
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::depth_first::Found;
 use fathom_search::engines::auto::{self, Disk, InRam};
-use fathom_search::engines::semi_owcty::{Outcome as Passed, Search};
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::engines::{ddfs, semi_owcty};
 use fathom_search::error::SearchError;
 use fathom_search::files::closed_set::{KeptLayers, Reached};
 use fathom_search::files::successor_graph::GraphUse;
+use fathom_search::liveness::semi_external::{Outcome as Passed, Search};
 use fathom_search::proof::ranks;
 use fathom_search::task::watch::{Condition, Finding};
 use fathom_search::task::{self, Ending, Observer, Outcome, Tuning};
@@ -313,11 +313,8 @@ impl Searched {
         self.visits += passed.visits;
         self.edges += passed.edges;
         self.certified = passed.classes.is_some();
-        self.passes = Some(PassFigures {
-            rounds: passed.rounds,
-            graph: passed.graph_bytes,
-            taken_up: passed.taken_up.map(|stand| stand.rounds),
-        });
+        self.passes =
+            Some(PassFigures { rounds: passed.rounds, graph: passed.graph_bytes, taken_up: passed.taken_up });
         self.lasso = passed.lasso;
     }
 }

@@ -15,11 +15,11 @@ use fathom_disk::log::Queue;
 use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 
-use super::semi_owcty::{Outcome, Search, with_stem};
 use crate::bodies::depth_first::path_stack::{PathStack, Spill};
 use crate::bodies::depth_first::{Purpose, Walk};
 use crate::error::SearchError;
 use crate::files::closed_set::{ClosedSet, Reached};
+use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::stores::Visited;
 use crate::stores::bits::Bits;
 use crate::task::Ending;

@@ -3,3 +3,4 @@
 pub(crate) mod cycle;
 pub mod early;
 pub mod possible;
+pub mod semi_external;

@@ -8,83 +8,20 @@
 
 mod pass_log;
 
-use std::time::Duration;
-
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
-use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
-use fathom_model::system::TransitionSystem;
 
 use self::pass_log::{PassLog, TakenUp};
 use crate::bodies::passes::{self, Stand, Witness};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
-use crate::files::successor_graph::GraphUse;
 use crate::liveness::cycle;
+use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::proof::ranks::RankLog;
 use crate::stores::bits::Bits;
-use crate::task::Observer;
 use crate::traces::lasso::Lasso;
-use crate::traces::path::{Path, Room};
-use crate::traces::trace::path_through;
-
-/// What is searched, and with what.
-#[derive(Clone, Copy)]
-pub struct Search<'a> {
-    /// The system.
-    pub system: &'a dyn TransitionSystem,
-    /// Whether the steps of every cycle all carry every mark, or none does.
-    pub weak: bool,
-    /// Which states an accepting run may come back to for ever: the others are generated, and not looked at again.
-    pub recurs: Recurs<'a>,
-    /// How many threads expand.
-    pub threads: usize,
-    /// Empty; whoever made it empties it.
-    pub volume: &'a Volume,
-    /// Where the path of a depth-first search goes, if not there, too.
-    pub stack: Option<&'a Volume>,
-    /// All memory that is taken, and where a run goes that is told.
-    pub room: &'a Room,
-    /// Who watches.
-    pub observer: &'a dyn Observer,
-    /// How long to wait between commits of passes that are to last, at least.
-    pub commit_every: Duration,
-    /// Whether steps become a graph of numbers on the volume.
-    pub graph: GraphUse,
-    /// Bytes that files of this may take.
-    pub disk_room: u64,
-}
-
-/// What a search found out.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// A run that is accepting.
-    pub lasso: Option<Lasso>,
-    /// Whether the observer ended it before that was known.
-    pub stopped: bool,
-    /// Whether there is such a run, but the observer ended it before it was written down.
-    pub untraced: bool,
-    /// Rounds of the fix-point.
-    pub rounds: u64,
-    /// States that it has left.
-    pub left: u64,
-    /// States expanded since they were generated.
-    pub visits: u64,
-    /// Steps made since then.
-    pub edges: u64,
-    /// Bytes of the perfect hash.
-    pub number_bytes: u64,
-    /// Bytes of the closed set on the volume.
-    pub stored_bytes: u64,
-    /// Classes of states, if there are ranks.
-    pub classes: Option<u64>,
-    /// Bytes of the graph of numbers, if one was written.
-    pub graph_bytes: Option<u64>,
-    /// Where passes stood when they were taken up, if they were.
-    pub taken_up: Option<Stand>,
-}
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached.
 ///
@@ -103,25 +40,6 @@ pub fn run_certified(
     tag: Tag,
 ) -> Result<Outcome, SearchError> {
     Outcome::unless_stopped(proven(search, reached, Some((directory, tag))))
-}
-
-impl Outcome {
-    /// A search that was stopped before there was anything to tell is one that was stopped.
-    pub(super) fn unless_stopped(outcome: Result<Outcome, SearchError>) -> Result<Outcome, SearchError> {
-        match outcome {
-            Err(SearchError::Stopped) => Ok(Outcome { stopped: true, ..Outcome::default() }),
-            other => other,
-        }
-    }
-
-    /// A run that there is, or that the observer did not wait for.
-    pub(super) fn take(&mut self, lasso: Result<Lasso, SearchError>) -> Result<(), SearchError> {
-        match lasso {
-            Err(SearchError::Stopped) => self.untraced = true,
-            other => self.lasso = Some(other?),
-        }
-        Ok(())
-    }
 }
 
 /// Where ranks go.
@@ -154,7 +72,7 @@ fn proven(
         number_bytes: set.number_bytes() as u64,
         stored_bytes: set.stored_bytes(),
         graph_bytes: passes.graph_bytes,
-        taken_up,
+        taken_up: taken_up.map(|stand| stand.rounds),
         ..Outcome::default()
     };
     let Some(left) = passes.left else { return Ok(outcome) };
@@ -256,31 +174,4 @@ fn rank_others(
         outcome?;
     }
     Ok(())
-}
-
-/// A cycle with a shortest way to its first state.
-pub(super) fn with_stem(
-    search: &Search<'_>,
-    reached: &dyn Reached,
-    cycle: &Path,
-) -> Result<Lasso, SearchError> {
-    let Search { system, room, observer, .. } = *search;
-    let first = cycle.reader()?.get(0)?.record.to_vec();
-    let mut found = None;
-    for layer in 0..reached.layer_count() {
-        if observer.stop() {
-            return Err(SearchError::Stopped);
-        }
-        let mut there = false;
-        reached.visit_layer(layer, &mut |records| there |= records.iter().any(|record| record == first))?;
-        if there {
-            found = Some(layer);
-            break;
-        }
-    }
-    let layer = found.expect("what was generated is in a layer");
-    let visit =
-        |layer: u64, visit: &mut dyn FnMut(Records<'_>)| reached.visit_layer(layer, visit).map(|()| true);
-    let stem = path_through(system, &visit, room, observer, (layer, &first))?.expect("all layers are kept");
-    Lasso::after(&stem, &Lasso { path: cycle.clone(), cycle_start: 0 })
 }
