@@ -228,7 +228,7 @@ impl Search<'_, '_> {
         (seen, fresh): (&Bits, &mut ChargedVec<u64>),
     ) -> Result<Option<Last>, SearchError> {
         let mut found = None;
-        self.expander.each(sources, &mut |source, taken| {
+        self.expander.each(sources, |source, taken| {
             let target = taken.steps.target(taken.step);
             if !domain.get(taken.number) {
                 return Ok(());
@@ -294,7 +294,7 @@ impl Search<'_, '_> {
                 if observer.stop() {
                     return Err(SearchError::Stopped);
                 }
-                expander.each(sources, &mut |source, taken| {
+                expander.each(sources, |source, taken| {
                     if before.is_none() && domain.get(taken.number) && taken.steps.target(taken.step) == later
                     {
                         let (action, marks) = (taken.steps.action(taken.step), taken.steps.marks(taken.step));

@@ -72,7 +72,7 @@ fn passes<P: Layered>(
                 if observer.stop() {
                     return Err(SearchError::Stopped);
                 }
-                expander.each(records, &mut |source, taken| {
+                expander.each(records, |source, taken| {
                     if able.get(taken.number) {
                         able.set(numbers[source]);
                     }

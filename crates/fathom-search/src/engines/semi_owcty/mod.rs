@@ -1,19 +1,23 @@
-//! Policy of the fix-point: everything in RAM that is small, everything else on a volume.
+//! Policy of passes: everything in RAM that is small, everything else on a volume.
 //!
 //! J. Barnat, L. Brim, P. Šimeček, "I/O efficient accepting cycle detection", CAV 2007; S. Edelkamp, P. Sanders, P. Šimeček, "Semi-external LTL model checking", CAV 2008. A breadth-first
-//! search generates the states; they are sorted and numbered by a perfect hash ([`crate::files::closed_set`]); the fix-point ([`crate::bodies::passes`]) keeps bits and counters by
-//! number. A run is told by its cycle among what is left (`cycle.rs`), and the way there by the layers of the first search.
+//! search generates the states; they are sorted and numbered by a perfect hash ([`crate::files::closed_set`]); passes ([`crate::bodies::passes`]) over bits and counters by
+//! number take states away until the rest repeats itself (`elimination.rs`). A run is told by its cycle among what is left (`cycle.rs`), and the way there by the layers of the first search.
 //!
 //! Memory: that of the first search, and after it about 10 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.
 
-mod pass_log;
+mod checkpoint;
+mod elimination;
+mod reached;
+mod trimming;
 
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
 use fathom_model::record::Records;
 
-use self::pass_log::{PassLog, TakenUp};
-use crate::bodies::passes::{self, Stand, Witness};
+use self::checkpoint::{CheckpointLog, Committed};
+use self::elimination::Eliminated;
+use crate::bodies::passes::Task;
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
@@ -62,7 +66,7 @@ fn proven(
     };
     let (passes, log, taken_up) = match &mut certificate {
         Some(certificate) => ranked_passes(search, reached, &set, recurs, certificate)?,
-        None => (passes::run(task(search, &set), None, None, None)?, None, None),
+        None => (elimination::run(task(search, &set), None, None, None)?, None, None),
     };
     let mut outcome = Outcome {
         stopped: passes.left.is_none(),
@@ -72,7 +76,7 @@ fn proven(
         number_bytes: set.number_bytes() as u64,
         stored_bytes: set.stored_bytes(),
         graph_bytes: passes.graph_bytes,
-        taken_up: taken_up.map(|stand| stand.rounds),
+        taken_up,
         ..Outcome::default()
     };
     let Some(left) = passes.left else { return Ok(outcome) };
@@ -99,35 +103,35 @@ fn proven(
     Ok(outcome)
 }
 
-fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> passes::Task<'a> {
+fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> Task<'a> {
     let Search { system, weak, threads, graph, disk_room, volume, observer, .. } = *search;
     let budget = search.room.budget();
-    passes::Task { system, set, weak, threads, graph, room: disk_room, volume, budget, observer }
+    Task { system, set, only_marked: weak, threads, graph, room: disk_room, volume, budget, observer }
 }
 
-/// Passes that tell ranks, from where earlier ones stood; the ranks, and where that was.
+/// Passes that tell ranks, from the last checkpoint on; the ranks, and how many rounds were over there.
 fn ranked_passes(
     search: &Search<'_>,
     reached: &dyn Reached,
     set: &ClosedSet<'_>,
     recurs: Recurs<'_>,
     (directory, tag): &mut Certificate<'_>,
-) -> Result<(passes::Outcome, Option<RankLog>, Option<Stand>), SearchError> {
+) -> Result<(Eliminated, Option<RankLog>, Option<u64>), SearchError> {
     let Search { system, weak, room, commit_every, .. } = *search;
     let budget = room.budget();
-    let taken_up = TakenUp::of(directory, set.len(), budget)?;
+    let committed = Committed::of(directory, set.len(), budget)?;
     let mut log = RankLog::new(directory, *tag, system.shape(), weak, budget)?;
-    let mut begun = None;
-    if let Some(TakenUp { begun: there, classes, ranks }) = taken_up {
+    let mut checkpoint = None;
+    if let Some(Committed { checkpoint: there, classes, ranks }) = committed {
         log = log.taken_up(classes, ranks);
-        begun = Some(there);
+        checkpoint = Some(there);
     } else if weak {
         rank_others(search, reached, recurs, &log)?;
     }
-    let stood = begun.as_ref().map(|begun| begun.stand);
-    let mut keeper = PassLog::new(directory, &log, commit_every, budget);
-    let passes = passes::run(task(search, set), begun, Some(&log), Some(&mut keeper))?;
-    Ok((passes, Some(log), stood))
+    let rounds = checkpoint.as_ref().map(|checkpoint| checkpoint.position.rounds);
+    let mut checkpoints = CheckpointLog::new(directory, &log, commit_every, budget);
+    let passes = elimination::run(task(search, set), checkpoint, Some(&log), Some(&mut checkpoints))?;
+    Ok((passes, Some(log), rounds))
 }
 
 /// A run that goes round in what is left.
