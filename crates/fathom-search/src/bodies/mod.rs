@@ -3,3 +3,4 @@
 pub mod depth_first;
 pub mod passes;
 pub mod stages;
+pub(crate) mod waves;
