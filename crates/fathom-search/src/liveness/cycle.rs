@@ -68,6 +68,25 @@ pub(crate) fn find(
     }
 }
 
+/// A cycle through a state that meets all marks, among states that are left, where there is one.
+pub(crate) fn through(
+    expander: &mut Expander<'_>,
+    first: &[u64],
+    mut left: Bits,
+    marks: u64,
+    volume: &Volume,
+    room: &Room,
+    observer: &dyn Observer,
+) -> Result<Path, SearchError> {
+    let mut search = Search::new(expander, volume, room, observer)?;
+    let back = |steps: &Steps, step: usize| steps.target(step) == first;
+    let cycle = match search.leg(first, &mut left, &back, None)? {
+        Found::Way(around, _) => search.meet(around, first, marks, &mut left)?,
+        Found::Nothing(_) => None,
+    };
+    Ok(cycle.expect("the state is on a cycle that meets all marks"))
+}
+
 struct Search<'s, 'a> {
     expander: &'s mut Expander<'a>,
     /// For what a search has met, and where it began: one for a search, and one for a search within it.

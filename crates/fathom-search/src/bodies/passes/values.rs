@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | or | two bits ([`Progress`]) | what is reached |
 //! | sum | four bits and a map ([`Counters`]) | predecessors that are left |
+//! | max | a word ([`Greatest`]) | the greatest accepting predecessor |
 //!
 //! In sorted files an offer would be a record with a value ([`fathom_disk::value`] has the same joins), to settle would be to sort and merge them, and what changed would be read from the merged file.
 
@@ -15,6 +16,7 @@ use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::stores::bits::Progress;
 use crate::stores::counters::Counters;
+use crate::stores::greatest::Greatest;
 
 /// A value for each state of a set. A state whose value has changed has a turn, in which its steps bring something to others.
 pub(crate) trait Values: Sync {
@@ -112,5 +114,36 @@ impl Join for Counters {
             Term::One => self.increase(state).map(|()| false),
             Term::MinusOne => Ok(self.decrease(state)),
         }
+    }
+}
+
+/// A state that has its turn, and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) state: u64,
+    pub(crate) value: u64,
+}
+
+/// Max.
+impl Join for Greatest {
+    type Turn = Held;
+    type Value = u64;
+    const LATER_TURN: Option<Held> = None;
+
+    #[inline]
+    fn turn(&self, state: u64) -> Held {
+        Held { state, value: self.take(state) }
+    }
+
+    #[inline]
+    fn join(&self, state: u64, value: u64) -> Result<bool, SearchError> {
+        Ok(self.raise(state, value))
+    }
+}
+
+impl Revisited for Greatest {
+    #[inline]
+    fn is_due(&self, state: u64) -> bool {
+        !self.is_taken(state)
     }
 }
