@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context;
-use fathom::assemble::{Model, ModelOptions};
-use fathom::explore::explore;
-use fathom::layer_engine::LayerEngine;
-use fathom::liveness::{self, LivenessEngine, LivenessSettings};
-use fathom::liveness_property::{LivenessProperty, LivenessQuestions};
-use fathom::monitor::Clock;
-use fathom::property::Faults;
-use fathom::resources::Resources;
+use fathom_check::answers::explore::explore;
+use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::model::assemble::{Model, ModelOptions};
+use fathom_check::monitor::Clock;
+use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
+use fathom_check::questions::property::Faults;
+use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::tier::Plan;
 

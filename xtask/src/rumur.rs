@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let status = Command::new("cargo")
-        .args(["test", "--release", "-p", "fathom", "--test", "rumur", "--", "--nocapture"])
+        .args(["test", "--release", "-p", "fathom-check", "--test", "rumur", "--", "--nocapture"])
         .env("FATHOM_RUMUR_CASES", arguments.cases.to_string())
         .env("FATHOM_RUMUR_SEED", arguments.seed.to_string())
         .status()

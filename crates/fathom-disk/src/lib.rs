@@ -16,6 +16,7 @@ pub mod priority_queue;
 pub mod run;
 pub mod sabotage;
 pub mod set;
+pub mod sketch;
 pub mod storage;
 pub mod stream;
 pub mod table;

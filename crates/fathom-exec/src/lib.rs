@@ -6,3 +6,4 @@
 pub mod interpreter;
 #[cfg(feature = "jit")]
 pub mod jit;
+pub mod stop;

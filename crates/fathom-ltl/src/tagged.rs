@@ -72,6 +72,9 @@ impl<S: TransitionSystem> Tagged<S> {
         let columns = Columns { actions: out.columns().actions, ..Columns::NONE };
         let mut steps = Steps::new(self.system.shape(), columns, out.capacity());
         self.system.initial(&mut steps);
+        if steps.is_interrupted() {
+            out.interrupt();
+        }
         if steps.source_count() == 0 || self.push_initial(tag, &steps, out).is_err() {
             out.abandon_source();
         }
@@ -103,6 +106,9 @@ impl<S: TransitionSystem> Tagged<S> {
         let Scratch { sources, places, steps, record, target } = &mut scratch;
         self.separate(records, sources, places, record);
         let finished = self.system.expand(sources.view(), steps);
+        if steps.is_interrupted() {
+            out.interrupt();
+        }
         let mut done = 0;
         for &(place, tag) in &*places {
             let number = place as usize;

@@ -67,6 +67,8 @@ pub struct Steps {
     source_count: usize,
     step_count: usize,
     fault_count: usize,
+    /// Whether the producer ended before it was done, since somebody asked it to.
+    interrupted: bool,
     ends: Vec<SourceEnd>,
     labels: Vec<Labels>,
     enabled: Vec<ProcessSet>,
@@ -111,6 +113,9 @@ pub struct RawColumns<'a> {
 impl Labels {
     /// The bit that says that a label's evaluation faulted.
     pub const FAULT: Labels = Labels(1 << LABELS_MAX);
+    /// What stands for labels that were not evaluated to their end, since somebody asked for that: all are true and one of them
+    /// faulted, which no state is like.
+    pub const INTERRUPTED: Labels = Labels(u64::MAX);
 
     /// Whether a label is true.
     pub fn holds(self, label: usize) -> bool {
@@ -121,6 +126,11 @@ impl Labels {
     /// Whether evaluating some label faulted.
     pub fn faulted(self) -> bool {
         self.0 >> LABELS_MAX == 1
+    }
+
+    /// Whether nothing is known since the evaluation was interrupted.
+    pub fn interrupted(self) -> bool {
+        self == Labels::INTERRUPTED
     }
 }
 
@@ -158,6 +168,7 @@ impl Steps {
             source_count: 0,
             step_count: 0,
             fault_count: 0,
+            interrupted: false,
             ends: Vec::new(),
             labels: Vec::new(),
             enabled: Vec::new(),
@@ -203,6 +214,17 @@ impl Steps {
         self.source_count = 0;
         self.step_count = 0;
         self.fault_count = 0;
+        self.interrupted = false;
+    }
+
+    /// Notes that the sources behind the finished ones were left since somebody asked for it: there may be room for them.
+    pub fn interrupt(&mut self) {
+        self.interrupted = true;
+    }
+
+    /// Whether [`Steps::interrupt`] was called since the buffer was cleared. More room does not help then.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
     }
 
     /// Adds a step of the current source.

@@ -20,9 +20,12 @@ pub trait TransitionSystem: Sync {
     /// Clears `out`, fills it with the steps of the first sources and says how many sources are finished: all of them, or fewer if `out` became full,
     /// or 0 if it has no room for the first one alone: grow it and ask again. The same record always gives the same steps
     /// in the same order: depth-first search resumes by index, replay and audit rely on it.
+    ///
+    /// A system that can be asked to stop in the middle of a step leaves the source it is at unfinished then, and says so: [`Steps::is_interrupted`].
     fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize;
 
-    /// Labels of many records at once: invariants, LTL atoms; one bit says that evaluating a label faulted.
+    /// Labels of many records at once: invariants, LTL atoms; one bit says that evaluating a label faulted. A system that is asked to stop gives
+    /// [`Labels::INTERRUPTED`].
     fn label(&self, records: Records<'_>, out: &mut [Labels]);
 
     /// Cold: the words for a step, a fault, a record (names, source span, sender, receiver, channel, values).
@@ -123,6 +126,15 @@ pub struct Message {
     pub values: Vec<String>,
 }
 
+/// Why there are no steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfilled<E> {
+    /// There is no room for them.
+    Room(E),
+    /// The system was asked to stop before it had them.
+    Interrupted,
+}
+
 /// Expands as [`TransitionSystem::expand`] does, but never returns 0 for want of room: grows `out` when even one source does not fit,
 /// after `charge` has agreed to the new number of bytes.
 pub fn expand_some<E>(
@@ -130,11 +142,14 @@ pub fn expand_some<E>(
     sources: Records<'_>,
     out: &mut Steps,
     charge: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<usize, E> {
+) -> Result<usize, Unfilled<E>> {
     loop {
         let finished = system.expand(sources, out);
         if finished > 0 || sources.is_empty() {
             return Ok(finished);
+        }
+        if out.is_interrupted() {
+            return Err(Unfilled::Interrupted);
         }
         grow(out, charge)?;
     }
@@ -145,18 +160,21 @@ pub fn initial_all<E>(
     system: &dyn TransitionSystem,
     out: &mut Steps,
     charge: &mut dyn FnMut(usize) -> Result<(), E>,
-) -> Result<(), E> {
+) -> Result<(), Unfilled<E>> {
     loop {
         system.initial(out);
         if out.source_count() == 1 {
             return Ok(());
         }
+        if out.is_interrupted() {
+            return Err(Unfilled::Interrupted);
+        }
         grow(out, charge)?;
     }
 }
 
-fn grow<E>(out: &mut Steps, charge: &mut dyn FnMut(usize) -> Result<(), E>) -> Result<(), E> {
-    charge(out.bytes() * 2)?;
+fn grow<E>(out: &mut Steps, charge: &mut dyn FnMut(usize) -> Result<(), E>) -> Result<(), Unfilled<E>> {
+    charge(out.bytes() * 2).map_err(Unfilled::Room)?;
     out.grow();
     Ok(())
 }

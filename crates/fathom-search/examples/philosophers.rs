@@ -16,8 +16,8 @@ use fathom_model::rust::{
 };
 use fathom_model::system::{Query, TransitionSystem};
 use fathom_search::engines::ndfs::{self, ExactSet, Settings};
-use fathom_search::layer_loop::Unobserved;
-use fathom_search::path::Room;
+use fathom_search::task::Unobserved;
+use fathom_search::traces::path::Room;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {

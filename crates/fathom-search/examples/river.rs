@@ -7,12 +7,13 @@ use fathom_model::rust::{
     Action, Choice, Field, RustModel, RustSystem, Starts, State, StepsFrom, SystemBuilder,
 };
 use fathom_model::system::{Query, TransitionSystem};
+use fathom_search::bodies::stages;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
-use fathom_search::layer_loop::{self, Settings, Tuning, Unobserved};
-use fathom_search::path::Room;
-use fathom_search::trace::path_to;
-use fathom_search::watch::{Condition, Finding};
+use fathom_search::task::watch::{Condition, Finding};
+use fathom_search::task::{Settings, Tuning, Unobserved};
+use fathom_search::traces::path::Room;
+use fathom_search::traces::trace::path_to;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Bank {
@@ -89,7 +90,7 @@ pub(crate) fn main() -> Result<(), SearchError> {
         coverage: false,
         tuning: Tuning::default(),
     };
-    let outcome = layer_loop::run(&system, &mut table, &budget, &settings, &Unobserved)?;
+    let outcome = stages::run(&system, &mut table, &budget, &settings, &Unobserved)?;
     let Some(Finding { layer, record: Some(record), .. }) = &outcome.findings.0[0] else {
         println!("there is no way across");
         return Ok(());

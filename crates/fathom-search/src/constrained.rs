@@ -36,17 +36,26 @@ impl<S: TransitionSystem> Constrained<S> {
         self.shape.labels.len() - 1
     }
 
-    /// By step: whether its target counts.
-    fn kept(&self, targets: Records<'_>) -> Vec<bool> {
+    /// By step: whether its target counts. None if the system was asked to stop.
+    fn kept(&self, targets: Records<'_>) -> Option<Vec<bool>> {
         let mut labels = vec![Labels::default(); targets.len()];
         self.inner.label(targets, &mut labels);
-        labels.iter().map(|labels| labels.faulted() || labels.holds(self.constraint)).collect()
+        let counts = |labels: &Labels| {
+            (!labels.interrupted()).then(|| labels.faulted() || labels.holds(self.constraint))
+        };
+        labels.iter().map(counts).collect()
     }
 
     fn with_excuse(&self, labels: Labels, lost: bool) -> Labels {
         let end = !labels.faulted() && self.end.is_some_and(|end| labels.holds(end));
         Labels(labels.0 | u64::from(lost || end) << self.excused())
     }
+}
+
+/// Takes everything back: the system was asked to stop before it was known what counts.
+fn leave(out: &mut Steps) {
+    out.clear();
+    out.interrupt();
 }
 
 impl<S: TransitionSystem> TransitionSystem for Constrained<S> {
@@ -56,13 +65,16 @@ impl<S: TransitionSystem> TransitionSystem for Constrained<S> {
 
     fn initial(&self, out: &mut Steps) {
         self.inner.initial(out);
-        let kept = self.kept(out.targets());
+        let Some(kept) = self.kept(out.targets()) else { return leave(out) };
         out.retain(|step| kept[step]);
     }
 
     fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize {
         let finished = self.inner.expand(sources, out);
-        let kept = self.kept(out.targets());
+        let Some(kept) = self.kept(out.targets()) else {
+            leave(out);
+            return 0;
+        };
         if out.columns().labels {
             for source in 0..finished {
                 let lost = out.steps_of(source).any(|step| !kept[step]);
@@ -77,11 +89,16 @@ impl<S: TransitionSystem> TransitionSystem for Constrained<S> {
         self.inner.label(records, out);
         let mut steps = Steps::new(self.inner.shape(), Columns::NONE, STEPS);
         for (record, labels) in records.iter().zip(out) {
-            while self.inner.expand(Records::new(record, record.len()), &mut steps) == 0 {
+            let source = Records::new(record, record.len());
+            while self.inner.expand(source, &mut steps) == 0 && !steps.is_interrupted() {
                 steps.grow();
             }
-            let lost = self.kept(steps.targets()).contains(&false);
-            *labels = self.with_excuse(*labels, lost);
+            let kept =
+                self.kept(steps.targets()).filter(|_| !steps.is_interrupted() && !labels.interrupted());
+            *labels = match kept {
+                Some(kept) => self.with_excuse(*labels, kept.contains(&false)),
+                None => Labels::INTERRUPTED,
+            };
         }
     }
 

@@ -2,6 +2,7 @@
 
 use fathom_disk::budget::BudgetError;
 use fathom_disk::error::DiskError;
+use fathom_model::system::Unfilled;
 
 /// A search could not go on. Nothing is wrong with the model.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +71,15 @@ pub enum SearchError {
     /// The device failed, or what is on it is not what was written.
     #[error(transparent)]
     Disk(DiskError),
+}
+
+impl<E: Into<SearchError>> From<Unfilled<E>> for SearchError {
+    fn from(reason: Unfilled<E>) -> SearchError {
+        match reason {
+            Unfilled::Room(refusal) => refusal.into(),
+            Unfilled::Interrupted => SearchError::Stopped,
+        }
+    }
 }
 
 impl From<DiskError> for SearchError {

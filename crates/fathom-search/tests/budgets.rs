@@ -5,12 +5,19 @@ mod contract;
 use contract::{compare_counts, conditions, widest};
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
-use fathom_model::steps::{Columns, Steps};
-use fathom_search::bodies::stages::{LayerPolicy, run};
+use fathom_model::expression::FaultKind;
+use fathom_model::record::Records;
+use fathom_model::span::Span;
+use fathom_model::steps::{Columns, Fault, Steps};
+use fathom_model::system::TransitionSystem;
+use fathom_search::bodies::stages::{StagePolicy, run};
 use fathom_search::engines::stern_dill::SternDill;
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
+use fathom_search::liveness::early::Early;
 use fathom_search::task::{Ending, Settings, Tuning, Unobserved};
+use fathom_search::traces::path::Room;
+use fathom_search::traces::unfold::unfold_fault;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::graph::{Embedding, Graph};
 use oracle::random::Random;
@@ -73,7 +80,7 @@ fn search(
     }
 }
 
-fn to_the_end<P: LayerPolicy>(
+fn to_the_end<P: StagePolicy>(
     graph: &Graph,
     judge: &Explored,
     mut policy: P,
@@ -190,5 +197,43 @@ fn less_than_the_least_is_refused_before_the_search_with_what_is_needed() {
             }
             other => panic!("{width_bits} bits: {other:?}"),
         }
+    }
+}
+
+/// A state with very many steps, of which one leads back, and a fault.
+fn wide() -> (Graph, Fault) {
+    let mut successors = vec![Vec::new(); 20_000];
+    successors[0] = (0..20_000).rev().collect();
+    let mut graph = Graph::new(&successors, &[0]);
+    let fault = Fault { action: 7, kind: FaultKind::Division, span: Span::default() };
+    graph.nodes[0].faults.push(fault);
+    (graph, fault)
+}
+
+#[test]
+fn the_steps_of_one_state_are_charged_however_many_they_are() {
+    let (graph, fault) = wide();
+    let (little, much) = (Budget::new(64 << 10), Budget::new(8 << 20));
+    let found = |budget: &Budget| unfold_fault(&graph, Some(graph.record(0)), fault, budget);
+    assert!(matches!(found(&little), Err(SearchError::Budget(_))), "{:?}", found(&little));
+    assert_eq!(found(&much).expect("there is room"), Some(fault));
+    let peak = much.peak();
+    let columns = Columns { actions: true, movers: true, ..Columns::NONE };
+    assert!(peak >= Steps::bytes_for(&graph.shape, columns, 20_000), "{peak} bytes were charged");
+    assert_eq!((little.used(), much.used()), (0, 0), "and given back");
+}
+
+#[test]
+fn a_sign_is_not_followed_up_beyond_the_budget() {
+    let (graph, _) = wide();
+    let first = |record: &[u64]| record == graph.record(0);
+    for (bytes, is_found) in [(256 << 10, false), (32 << 20, true)] {
+        let budget = Budget::new(bytes);
+        let room = Room::in_memory(&budget);
+        let early = Early::new(&graph, &first, &first, 16 << 10, &room).expect("there is room");
+        let mut steps = Steps::new(&graph.shape, Columns::NONE, 1 << 15);
+        let record = graph.record(0);
+        assert_eq!(early.expand(Records::new(record, record.len()), &mut steps), 1);
+        assert_eq!(early.found().is_some(), is_found, "{bytes} bytes");
     }
 }

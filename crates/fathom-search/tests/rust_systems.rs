@@ -15,13 +15,15 @@ use fathom_disk::storage::Volume;
 use fathom_model::checked::Checked;
 use fathom_model::shape::Shape;
 use fathom_model::system::{Query, TransitionSystem};
+use fathom_search::bodies::stages::{StagePolicy, run};
 use fathom_search::engines::ram::RamTable;
 use fathom_search::engines::tier::{Options, Plan, Tier};
-use fathom_search::layer_loop::{Ending, LayerPolicy, Outcome, Settings, Tuning, Unobserved, run};
-use fathom_search::path::Room;
-use fathom_search::replay::{Claim, replay};
-use fathom_search::trace::path_to;
-use fathom_search::watch::{Condition, Finding};
+use fathom_search::proof::replay::{Claim, replay};
+use fathom_search::stores::Layered;
+use fathom_search::task::watch::{Condition, Finding};
+use fathom_search::task::{Ending, Outcome, Settings, Tuning, Unobserved};
+use fathom_search::traces::path::Room;
+use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Limits, explore};
 use philosophers::philosophers;
 use river::river;
@@ -101,7 +103,7 @@ fn the_way_across_is_replayed_and_told() {
 }
 
 /// Everything reachable, with a data budget.
-fn explored<P: LayerPolicy>(
+fn explored<P: StagePolicy + Layered>(
     system: &dyn TransitionSystem,
     make: fn(&Shape, &Budget, usize) -> P,
     budget_bytes: usize,

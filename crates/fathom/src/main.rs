@@ -7,13 +7,12 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Parser;
 use fathom::arguments::raw::{Arguments, Command};
-use fathom::assemble::ModelError;
-use fathom::command;
-use fathom::interrupt;
-use fathom::liveness_property::LivenessError;
 use fathom::report::Exit;
 use fathom::report::say::{say, say_coloured};
 use fathom::session::Session;
+use fathom::{command, interrupt};
+use fathom_check::model::assemble::ModelError;
+use fathom_check::questions::liveness_property::LivenessError;
 
 fn main() -> ExitCode {
     let began = Instant::now();

@@ -5,14 +5,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
+use fathom_check::export::RecordFile;
+use fathom_check::limit::Limit;
+use fathom_check::monitor::{Monitor, Patient};
+use fathom_check::numbers::plural;
+use fathom_exec::stop::StopFlag;
 use fathom_model::record::Records;
 use fathom_search::task::{Observer, Progress};
 
-use crate::export::RecordFile;
 use crate::interrupt::Interrupt;
-use crate::limit::Limit;
-use crate::monitor::{Monitor, Patient};
-use crate::numbers::plural;
 use crate::progress::Meter;
 
 /// Stops a search at its limits and tells about it.
@@ -84,6 +85,10 @@ impl Monitor for Watcher {
     fn tracing(&self) -> Box<dyn Observer + '_> {
         // What was found is told in peace.
         Box::new(Patient::new(|| self.is_over()))
+    }
+
+    fn stop_flag(&self) -> StopFlag {
+        self.interrupt.stop_flag().into()
     }
 
     fn say(&self, note: &str) {

@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::machine;
+use fathom_check::machine;
+use fathom_check::model::user_file::MODELS;
+use fathom_check::resources::Resources;
+
 use crate::report::Exit;
 use crate::report::text::bytes;
-use crate::resources::Resources;
-use crate::user_file::MODELS;
 
 /// How often the watcher looks. Reading takes some hundred kilobytes in that time.
 const INTERVAL: Duration = Duration::from_millis(1);

@@ -13,8 +13,9 @@ use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use fathom_check::machine;
+
 use crate::interrupt::{Interrupt, Stage};
-use crate::machine;
 use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::report::Exit;

@@ -2,16 +2,15 @@
 
 use std::path::PathBuf;
 
+use fathom_check::answers::check::Stop;
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::engines::liveness_task::LivenessEngine;
+use fathom_check::export::GraphFormat;
+use fathom_check::folder::disk_settings::DiskSettings;
+use fathom_check::model::assemble::ModelSettings;
+use fathom_check::questions::plan::Questions;
+use fathom_check::resources::Resources;
 use fathom_search::engines::tier;
-
-use crate::assemble::ModelSettings;
-use crate::check::Stop;
-use crate::disk_settings::DiskSettings;
-use crate::export::GraphFormat;
-use crate::layer_engine::LayerEngine;
-use crate::liveness_task::LivenessEngine;
-use crate::plan::Questions;
-use crate::resources::Resources;
 
 /// Where something is written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -149,7 +149,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Program> {
 fn explore(system: &dyn TransitionSystem, states_max: usize) -> (RecordBuffer, usize) {
     let mut steps = Steps::new(system.shape(), Columns::NONE, 4096);
     let mut agree = |_: usize| -> Result<(), std::convert::Infallible> { Ok(()) };
-    let Ok(()) = initial_all(system, &mut steps, &mut agree);
+    initial_all(system, &mut steps, &mut agree).expect("there is room, and nobody asks it to stop");
     let mut seen: HashSet<Vec<u64>> = HashSet::new();
     let mut states = RecordBuffer::new(system.shape().words());
     let (mut next, mut successors) = (0, 0);
@@ -162,7 +162,8 @@ fn explore(system: &dyn TransitionSystem, states_max: usize) -> (RecordBuffer, u
         if next == states.len() {
             return (states, successors);
         }
-        let Ok(finished) = expand_some(system, states.view().skip(next), &mut steps, &mut agree);
+        let finished = expand_some(system, states.view().skip(next), &mut steps, &mut agree);
+        let finished = finished.expect("there is room, and nobody asks it to stop");
         next += finished;
         successors += steps.step_count();
     }

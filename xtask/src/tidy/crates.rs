@@ -16,6 +16,10 @@ const DRAWN: &[(&str, &[&str])] = &[
     ("fathom-ltl", &["fathom-model"]),
     ("fathom-exec", &["fathom-model"]),
     ("fathom-search", &["fathom-model", "fathom-disk"]),
+    (
+        "fathom-check",
+        &["fathom-model", "fathom-lang", "fathom-ltl", "fathom-exec", "fathom-disk", "fathom-search"],
+    ),
     ("oracle", &["fathom-model"]),
 ];
 

@@ -3,7 +3,7 @@
 //! Every distinct gap of one word has a number, from 1 on, in order of appearance; 0 stands for all longer ones. Numbers come from an open-addressed table, once per key; what a codec says about
 //! a gap after that, it says about its number. Memory: about 20 bytes per key of the block.
 
-use super::gap;
+use super::gaps;
 use crate::key::KeyWidth;
 
 /// The number of all gaps that are longer than one word.
@@ -55,9 +55,9 @@ impl FrequentGaps {
         self.numbers.clear();
         self.distinct = 1;
         match width.words() {
-            1 => self.count_all(gap::gaps_one(keys)),
-            2 => self.count_all(gap::gaps_two(keys)),
-            _ => self.count_all(gap::gaps_many(width, keys)),
+            1 => self.count_all(gaps::gaps_one(keys)),
+            2 => self.count_all(gaps::gaps_two(keys)),
+            _ => self.count_all(gaps::gaps_many(width, keys)),
         }
     }
 

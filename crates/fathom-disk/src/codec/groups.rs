@@ -6,16 +6,9 @@
 use std::ops::Range;
 
 use super::Malformed;
+use super::group_size::LITERALS_BYTES;
 use super::token::{self, Names};
 use crate::key::{self, KeyWidth};
-
-/// Bytes that say where the literals of a group begin.
-pub(super) const LITERALS_BYTES: usize = 3;
-/// The smallest and the largest groups.
-const LOG_LEAST: u32 = 6;
-const LOG_MOST: u32 = 10;
-/// What may be spent on groups: one byte in so many.
-const SPENT: usize = 24;
 
 /// A block in groups: where its parts are. Its bytes and the names are with the decoder.
 #[derive(Debug)]
@@ -30,22 +23,6 @@ pub struct Groups {
     literals: usize,
     end: usize,
 }
-
-/// The most groups that `keys` keys are put in.
-pub fn groups_max(keys: usize) -> usize {
-    keys.div_ceil(1 << LOG_LEAST)
-}
-
-/// The logarithm of the keys in a group that suits blocks of so many keys which are compressed to so many bytes.
-pub(super) fn suiting_log(width: KeyWidth, keys: usize, bytes: usize) -> u32 {
-    let all = keys * (width.bytes() + LITERALS_BYTES) * SPENT;
-    (all / bytes.max(1)).max(1).next_power_of_two().ilog2().clamp(LOG_LEAST, LOG_MOST)
-}
-
-/// One group for the whole of a block.
-pub(super) const LOG_WHOLE: u32 = 15;
-/// The logarithm before there is anything to go by.
-pub(super) const LOG_FIRST: u32 = 8;
 
 impl Groups {
     /// Parses token code of so many keys, with its names.

@@ -10,6 +10,8 @@ pub mod choice;
 pub mod columns;
 mod frequent;
 pub mod gap;
+mod gaps;
+pub mod group_size;
 pub mod groups;
 pub mod token;
 pub(crate) mod values;
@@ -147,7 +149,7 @@ impl Encoder {
             zstd: None,
             charge,
             context_charged: 0,
-            group_log: groups::LOG_FIRST,
+            group_log: group_size::LOG_FIRST,
             group_keys: 0,
         })
     }
@@ -186,7 +188,7 @@ impl Encoder {
         debug_assert!(!keys.is_empty() && keys.len() / self.width.words() <= self.keys_max);
         let count = keys.len() / self.width.words();
         // Whoever reads what is compressed hard reads all of it.
-        let group_log = if codec == Codec::TokenLz4 { self.group_log } else { groups::LOG_WHOLE };
+        let group_log = if codec == Codec::TokenLz4 { self.group_log } else { group_size::LOG_WHOLE };
         self.group_keys = count.min(1 << group_log);
         let Self { width, frequent, raw, zstd, charge, context_charged, .. } = self;
         raw.clear();
@@ -212,7 +214,7 @@ impl Encoder {
         };
         out.truncate(start + length);
         if codec == Codec::TokenLz4 {
-            self.group_log = groups::suiting_log(self.width, count, length);
+            self.group_log = group_size::suiting_log(self.width, count, length);
         }
     }
 

@@ -6,8 +6,8 @@
 
 use super::Malformed;
 use super::frequent::{FrequentGaps, LONG};
-use super::gap::{GapRoom, append_name, literal_bytes, significant_bytes, split_name};
-use super::groups::{self, LITERALS_BYTES};
+use super::gaps::{GapRoom, append_name, literal_bytes, significant_bytes, split_name};
+use super::group_size::{LITERALS_BYTES, groups_max};
 use crate::key::{self, KeyWidth};
 
 /// Names for gaps; one byte value stays for literals.
@@ -24,7 +24,7 @@ pub(super) type Names = [u64; 256];
 
 /// No token code of `keys` keys is longer than this, while it is made.
 pub fn bytes_max(width: KeyWidth, keys: usize) -> usize {
-    let starts = groups::groups_max(keys) * (width.bytes() + LITERALS_BYTES);
+    let starts = groups_max(keys) * (width.bytes() + LITERALS_BYTES);
     2 + NAMES_MAX.min(keys) * 9 + starts + keys + keys * (width.bytes() + 3) + SLACK_BYTES
 }
 

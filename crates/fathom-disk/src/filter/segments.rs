@@ -3,7 +3,7 @@
 //! The keys of a run come in order. As soon as a segment's worth of hashes is gathered, its filter is built and the
 //! hashes are forgotten. A query finds its segment by the segments' first keys.
 
-use super::Fuse;
+use super::{Filter, Fuse};
 use crate::budget::{Budget, BudgetError, ChargedVec};
 use crate::error::DiskError;
 use crate::hash::hash_key;
@@ -160,5 +160,20 @@ impl FuseSegments {
             if first <= key { low = middle + 1 } else { high = middle }
         }
         low.checked_sub(1)
+    }
+}
+
+impl Filter for FuseSegments {
+    fn may_contain_key(&self, key: &[u64]) -> bool {
+        self.may_contain(key)
+    }
+
+    fn query_batch(&self, keys: &[u64], words: usize, maybe: &mut Vec<u32>) {
+        debug_assert_eq!(words, self.words, "keys are as wide as those of the run");
+        self.query_batch(keys, maybe);
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes()
     }
 }

@@ -5,11 +5,12 @@
 //!
 //! Memory: the block as it is coded, a group of keys, the first key of each group.
 
+use super::bounds::below;
 use super::fence::Place;
-use super::probe::below;
 use super::{Run, frame};
 use crate::budget::{Budget, ChargedVec};
-use crate::codec::groups::{Groups, groups_max};
+use crate::codec::group_size::groups_max;
+use crate::codec::groups::Groups;
 use crate::codec::{Codec, Decoder, Malformed};
 use crate::error::DiskError;
 use crate::key::{self, KeyWidth};

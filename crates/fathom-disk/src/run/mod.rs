@@ -5,6 +5,7 @@
 //! the key's block.
 
 mod block;
+mod bounds;
 mod fence;
 mod forward;
 mod frame;
@@ -20,7 +21,7 @@ use crate::budget::{Budget, ChargedVec};
 use crate::codec::{self, Codec, Malformed, packed_bytes_max, payload_bytes_max};
 use crate::error::DiskError;
 use crate::key::KeyWidth;
-use crate::storage::{File, FileKind, Volume};
+use crate::storage::{AlignedBuffer, File, FileKind, Volume};
 use crate::value::ValueWidth;
 
 pub use probe::{ProbeConfig, ProbeCounts, Prober};
@@ -292,7 +293,8 @@ impl Run {
 
     /// Keeps the whole run in memory, as it is on disk: look-ups in it cost no operation. One read.
     pub fn keep_in_memory(&self, budget: &Budget) -> Result<(), DiskError> {
-        self.file.keep_in_memory(budget, "runs in memory")
+        let bytes = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+        Ok(self.file.keep_in_memory(AlignedBuffer::new(budget, "runs in memory", bytes)?)?)
     }
 
     /// Gives that memory back. What was in memory alone is written.

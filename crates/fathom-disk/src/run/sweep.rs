@@ -11,9 +11,9 @@ use std::sync::RwLockReadGuard;
 
 use super::Run;
 use super::block::{OpenBlock, below_near};
+use super::bounds::{at_most, below};
 use super::fence::{FencePage, Place};
 use super::forward::Forward;
-use super::probe::{at_most, below};
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::storage::AlignedBuffer;

@@ -34,8 +34,6 @@ pub use mark::{Id, Mark};
 pub use memory::MemoryStorage;
 pub use spread::SpreadStorage;
 
-use crate::budget::Budget;
-use crate::error::DiskError;
 use counters::{Counters, Direction};
 
 /// A file open in a [`Storage`].
@@ -107,7 +105,7 @@ pub trait Storage: Send + Sync + fmt::Debug {
     fn lock(&self, hold: Hold) -> io::Result<Box<dyn Lock>>;
 }
 
-/// How long a lock is waited for, and how long between two tries.
+/// How long a lock is waited for, if nobody says otherwise, and how long between two tries.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
@@ -164,6 +162,7 @@ pub struct ReadRequest<'a> {
 struct Shared {
     storage: Box<dyn Storage>,
     counters: Counters,
+    lock_patience: Duration,
     /// Does operations aside, once there was one.
     crew: OnceLock<aside::Crew>,
 }
@@ -185,8 +184,13 @@ impl StorageError {
 impl Volume {
     /// A volume on `storage`, with counters at zero.
     pub fn new(storage: impl Storage + 'static) -> Self {
+        Self::with_lock_patience(storage, LOCK_PATIENCE)
+    }
+
+    /// The same, where a lock that is held is waited for so long.
+    pub fn with_lock_patience(storage: impl Storage + 'static, lock_patience: Duration) -> Self {
         let (storage, counters) = (Box::new(storage), Counters::default());
-        Self { shared: Arc::new(Shared { storage, counters, crew: OnceLock::new() }) }
+        Self { shared: Arc::new(Shared { storage, counters, lock_patience, crew: OnceLock::new() }) }
     }
 
     /// A volume in memory with the given block size.
@@ -289,7 +293,7 @@ impl Volume {
     /// Takes the lock of this storage; fails with `WouldBlock` if it is still held after a little while. One that was just given back may be held a moment longer: by a child that a process is
     /// starting, until that runs its own program.
     pub fn lock(&self, hold: Hold) -> Result<Box<dyn Lock>, StorageError> {
-        let deadline = Instant::now() + LOCK_PATIENCE;
+        let deadline = Instant::now() + self.shared.lock_patience;
         loop {
             match self.shared.storage.lock(hold) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
@@ -352,12 +356,10 @@ impl File {
         Ok(())
     }
 
-    /// Keeps the content in memory, charged to `owner`: from now on reads do not reach the device. Only for a file that no longer changes.
-    pub fn keep_in_memory(&self, budget: &Budget, owner: &'static str) -> Result<(), DiskError> {
-        let size = usize::try_from(self.size()?).unwrap_or(usize::MAX);
-        let mut buffer = AlignedBuffer::new(budget, owner, size)?;
-        self.read_exact(0, &mut buffer)?;
-        self.keep(buffer);
+    /// Keeps the content in memory that is as large as it: from now on reads do not reach the device. Only for a file that no longer changes.
+    pub fn keep_in_memory(&self, mut room: AlignedBuffer) -> Result<(), StorageError> {
+        self.read_exact(0, &mut room)?;
+        self.keep(room);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::random::{Random, words_of};
 use fathom_disk::budget::Budget;
-use fathom_disk::filter::{Bloom, BloomChain, Fuse, FuseSegments, FuseSegmentsBuilder};
+use fathom_disk::filter::{Bloom, BloomChain, Filter, Fuse, FuseSegments, FuseSegmentsBuilder, Insertable};
 use fathom_disk::hash::hash_key;
 use fathom_disk::storage::{FileKind, Volume};
 use std::collections::BTreeSet;
@@ -48,6 +48,48 @@ fn a_growing_chain_never_forgets() {
         assert!(budget.peak() <= limit);
     }
     assert!(BloomChain::new(8, &Budget::new(10)).insert(1).is_err());
+}
+
+/// Whoever only asks does not see which filter it is.
+fn check_contract(filter: &dyn Filter, keys: &[u64], words: usize, about: &str) {
+    let mut maybe = vec![77];
+    filter.query_batch(keys, words, &mut maybe);
+    let count = (keys.len() / words) as u32;
+    assert_eq!(maybe[1..], (0..count).collect::<Vec<u32>>(), "{about}: nothing is forgotten, in order");
+    assert!(keys.chunks(words).all(|key| filter.may_contain_key(key)), "{about}");
+    // One by one and in batches, strangers get the same answers.
+    let strangers: Vec<u64> = keys.iter().map(|word| word ^ 0x5555).collect();
+    maybe.clear();
+    filter.query_batch(&strangers, words, &mut maybe);
+    let alone: Vec<u32> = (0..count)
+        .filter(|&index| filter.may_contain_key(&strangers[index as usize * words..][..words]))
+        .collect();
+    assert_eq!(maybe, alone, "{about}");
+}
+
+#[test]
+fn every_filter_keeps_the_contract() {
+    for (bits, count) in [(30, 1), (64, 200), (100, 3000), (200, 1000)] {
+        let (words, budget) = (words_of(bits), Budget::new(1 << 20));
+        let mut random = Random::new(u64::from(bits));
+        let keys: BTreeSet<Vec<u64>> = (0..count).map(|_| random.key(bits, 30)).collect();
+        let flat: Vec<u64> = keys.iter().flatten().copied().collect();
+        let mut growing: [(&str, Box<dyn Insertable>); 3] = [
+            ("no blocks", Box::new(Bloom::new(0, 10, &budget).unwrap())),
+            ("Bloom", Box::new(Bloom::new(50, 1000, &budget).unwrap())),
+            ("chain", Box::new(BloomChain::new(8, &budget))),
+        ];
+        for (about, filter) in &mut growing {
+            filter.insert_batch(&flat, words).unwrap();
+            check_contract(&**filter, &flat, words, about);
+        }
+        let mut builder = FuseSegmentsBuilder::new(words, 4096, &budget).unwrap();
+        keys.iter().for_each(|key| builder.push(key).unwrap());
+        let segments = builder.finish().unwrap();
+        check_contract(&segments, &flat, words, "segments");
+        let charged = growing.iter().map(|(_, filter)| filter.bytes()).sum::<usize>();
+        assert_eq!(charged + Filter::bytes(&segments), budget.used());
+    }
 }
 
 #[test]

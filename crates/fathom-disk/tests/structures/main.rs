@@ -8,5 +8,6 @@ mod log;
 mod perfect_hash;
 mod priority_queue;
 mod random;
+mod sketch;
 mod table;
 mod window;

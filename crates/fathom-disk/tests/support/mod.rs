@@ -1,21 +1,28 @@
 //! What do the contract suites share? Every kind of storage, and a small generator of random numbers.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)] // Each suite uses a part of it; it is test code.
 
-use fathom_disk::storage::{FaultyStorage, FileStorage, MemoryStorage, SpreadStorage, Transport, Volume};
+use fathom_disk::storage::{
+    FaultyStorage, FileStorage, MemoryStorage, SpreadStorage, Storage, Transport, Volume,
+};
 
 /// What names of files on a second device begin with; none of them is renamed.
 const SPREAD: &[&str] = &["file", "kept", "run", "log", "layers", "1", "3", "5"];
 
+/// A volume on `storage` that hardly waits for a lock: none here is held by a child that is just being started.
+fn impatient(storage: impl Storage + 'static) -> Volume {
+    Volume::with_lock_patience(storage, std::time::Duration::from_millis(20))
+}
+
 /// One volume of each kind, with its name; `directory` holds those of files.
 pub fn volumes(directory: &std::path::Path) -> Vec<(String, Volume)> {
     let mut volumes = vec![
-        ("memory 64".to_owned(), Volume::new(MemoryStorage::new(64))),
-        ("memory 4096".to_owned(), Volume::new(MemoryStorage::new(4096))),
-        ("slow memory 64".to_owned(), Volume::new(MemoryStorage::slow(64))),
-        ("faulty without faults".to_owned(), Volume::new(FaultyStorage::new(64, 1))),
+        ("memory 64".to_owned(), impatient(MemoryStorage::new(64))),
+        ("memory 4096".to_owned(), impatient(MemoryStorage::new(4096))),
+        ("slow memory 64".to_owned(), impatient(MemoryStorage::slow(64))),
+        ("faulty without faults".to_owned(), impatient(FaultyStorage::new(64, 1))),
         (
             "spread over two".to_owned(),
-            Volume::new(SpreadStorage::new(MemoryStorage::new(64)).with(SPREAD, MemoryStorage::new(64))),
+            impatient(SpreadStorage::new(MemoryStorage::new(64)).with(SPREAD, MemoryStorage::new(64))),
         ),
     ];
     let auto = FileStorage::auto(&directory.join("auto")).unwrap();
@@ -23,11 +30,11 @@ pub fn volumes(directory: &std::path::Path) -> Vec<(String, Volume)> {
     if auto.transport() != Transport::Buffered {
         transports.push(Transport::Threads);
     }
-    volumes.push((format!("auto: {:?}", auto.transport()), Volume::new(auto)));
+    volumes.push((format!("auto: {:?}", auto.transport()), impatient(auto)));
     for transport in transports {
         let storage =
             FileStorage::with_transport(&directory.join(format!("{transport:?}")), transport).unwrap();
-        volumes.push((format!("{transport:?}"), Volume::new(storage)));
+        volumes.push((format!("{transport:?}"), impatient(storage)));
     }
     volumes
 }

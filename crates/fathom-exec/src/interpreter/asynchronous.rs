@@ -1,9 +1,9 @@
 //! Which steps does interleaving give? One enabled action at a time.
 
-use fathom_model::steps::{Full, Marks, ProcessSet, Steps};
+use fathom_model::steps::{Marks, ProcessSet, Steps};
 
 use super::execute::Halt;
-use super::{Interpreter, Scratch, execute};
+use super::{Interpreter, Scratch, Unfinished, execute};
 
 /// Pushes the steps and faults of a source whose values are in `scratch`; gives the processes that can move.
 pub(super) fn expand(
@@ -11,7 +11,7 @@ pub(super) fn expand(
     source: &[u64],
     scratch: &mut Scratch,
     out: &mut Steps,
-) -> Result<ProcessSet, Full> {
+) -> Result<ProcessSet, Unfinished> {
     let mut enabled = ProcessSet::default();
     let committed = system.commits && any_committed(system, &scratch.values);
     for process in 0..system.owned.len() {
@@ -35,7 +35,7 @@ fn step(
     source: &[u64],
     scratch: &mut Scratch,
     out: &mut Steps,
-) -> Result<ProcessSet, Full> {
+) -> Result<ProcessSet, Unfinished> {
     let action = &system.program.actions[number as usize];
     for mover in &action.movers {
         if system.location(&scratch.values, mover.process.index()) != mover.from {
@@ -49,9 +49,16 @@ fn step(
         Err(halt) => Err(halt),
     };
     match outcome {
-        Ok(()) => out.push(&scratch.target, number, movers, Marks::default()).map(|()| movers),
-        Err(Halt::Fault(trouble)) => out.push_fault(trouble.fault(number)).map(|()| ProcessSet::default()),
+        Ok(()) => {
+            out.push(&scratch.target, number, movers, Marks::default())?;
+            Ok(movers)
+        }
+        Err(Halt::Fault(trouble)) => {
+            out.push_fault(trouble.fault(number))?;
+            Ok(ProcessSet::default())
+        }
         Err(Halt::Discard) => Ok(ProcessSet::default()),
+        Err(Halt::Interrupted) => Err(Unfinished::Interrupted),
         Err(Halt::Leave(_)) => unreachable!("verified: blocks that are left are there"),
     }
 }

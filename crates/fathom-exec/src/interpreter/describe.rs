@@ -7,6 +7,9 @@ use fathom_model::system::{Description, Message, Move, Query};
 
 use super::{Interpreter, Trouble, synchronous};
 
+/// What is said in place of a value that was not computed to its end.
+const INTERRUPTED: &str = "(interrupted)";
+
 /// Answers a query.
 pub(super) fn describe(system: &Interpreter, what: Query<'_>) -> Description {
     match what {
@@ -88,7 +91,7 @@ fn message(system: &Interpreter, source: &[u64], exchange: &Exchange) -> Message
     system.unpack(source, &mut values);
     let mut text = |value: &Expression| match system.evaluate(value, &mut values) {
         Ok(value) => value.to_string(),
-        Err(trouble) => words(system, trouble),
+        Err(trouble) => trouble.map_or(INTERRUPTED.into(), |trouble| words(system, trouble)),
     };
     let name = |process: fathom_model::program::ProcessId| system.program.process(process).name.clone();
     Message {
@@ -106,7 +109,8 @@ fn label_on(system: &Interpreter, record: &[u64], label: usize) -> Description {
     let verdict = system.evaluate(&label.expression, &mut values);
     let (text, span): (String, Span) = match verdict {
         Ok(value) => (if value != 0 { "true".into() } else { "false".into() }, label.span),
-        Err(trouble) => (words(system, trouble), trouble.span),
+        Err(Some(trouble)) => (words(system, trouble), trouble.span),
+        Err(None) => (INTERRUPTED.into(), label.span),
     };
     Description {
         title: label.name.clone(),

@@ -14,6 +14,8 @@ pub(super) enum Halt {
     Fault(Trouble),
     /// The model says that there is no such step.
     Discard,
+    /// Somebody asked for an end before this one.
+    Interrupted,
     /// On the way out of so many blocks and one more. Comes out of statements only.
     Leave(u32),
 }
@@ -169,6 +171,7 @@ impl Machine<'_> {
                 return Ok(());
             }
             self.body(body)?;
+            self.go_on()?;
         }
         if self.value(condition)? == 0 { Ok(()) } else { at(span, Err(FaultKind::Bound)) }
     }
@@ -184,9 +187,15 @@ impl Machine<'_> {
         while let Some(now) = next.filter(|now| if step > 0 { *now <= to } else { *now >= to }) {
             self.values[place] = now;
             self.body(body)?;
+            self.go_on()?;
             next = now.checked_add(step);
         }
         Ok(())
+    }
+
+    /// Once more round a loop, unless somebody asks to stop.
+    fn go_on(&self) -> Result<(), Halt> {
+        if self.system.stop.is_up() { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
     fn block(&mut self, locals: &[VariableId], body: &[Statement]) -> Result<(), Halt> {

@@ -22,6 +22,7 @@ use fathom_model::steps::{Full, Labels, Marks, ProcessSet, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_model::verify;
 
+use crate::stop::StopFlag;
 use evaluate::evaluate;
 use execute::Halt;
 
@@ -49,6 +50,8 @@ pub struct Interpreter {
     counts: Vec<u32>,
     /// The words of the model's own failures, by where they stand.
     messages: HashMap<(Span, FaultKind), String>,
+    /// Who may ask it to stop in the middle of a step.
+    stop: StopFlag,
 }
 
 impl Interpreter {
@@ -89,9 +92,17 @@ impl Interpreter {
             bases,
             committed,
             commits,
+            stop: StopFlag::never(),
         };
         system.index_actions();
         system
+    }
+
+    /// The same system, which ends its steps before they are done while the flag is up.
+    #[must_use]
+    pub fn until(mut self, stop: StopFlag) -> Interpreter {
+        self.stop = stop;
+        self
     }
 
     /// The program.
@@ -147,10 +158,11 @@ impl Interpreter {
         action.command.guard.as_ref().map_or(Ok(1), |guard| evaluate(self, values, guard))
     }
 
-    /// The value of an expression that stands alone.
-    fn evaluate(&self, expression: &Expression, values: &mut [i64]) -> Result<i64, Trouble> {
+    /// The value of an expression that stands alone; no trouble if it was interrupted.
+    fn evaluate(&self, expression: &Expression, values: &mut [i64]) -> Result<i64, Option<Trouble>> {
         evaluate(self, values, expression).map_err(|halt| match halt {
-            Halt::Fault(trouble) => trouble,
+            Halt::Fault(trouble) => Some(trouble),
+            Halt::Interrupted => None,
             Halt::Discard | Halt::Leave(_) => unreachable!("verified: labels neither assume nor leave"),
         })
     }
@@ -165,23 +177,27 @@ impl Interpreter {
         for (bit, label) in self.program.labels.iter().enumerate() {
             match self.evaluate(&label.expression, values) {
                 Ok(value) => labels.0 |= u64::from(value != 0) << bit,
-                Err(_) => labels.0 |= Labels::FAULT.0,
+                Err(Some(_)) => labels.0 |= Labels::FAULT.0,
+                Err(None) => return Labels::INTERRUPTED,
             }
         }
         labels
     }
 
-    fn expand_one(&self, source: &[u64], scratch: &mut Scratch, out: &mut Steps) -> Result<(), Full> {
+    fn expand_one(&self, source: &[u64], scratch: &mut Scratch, out: &mut Steps) -> Result<(), Unfinished> {
         self.unpack(source, &mut scratch.values);
         let labels = if out.columns().labels { self.labels(&mut scratch.values) } else { Labels::default() };
+        if labels.interrupted() || self.stop.is_up() {
+            return Err(Unfinished::Interrupted);
+        }
         let enabled = match self.program.composition {
             Composition::Asynchronous => asynchronous::expand(self, source, scratch, out)?,
             Composition::Synchronous => synchronous::expand(self, source, scratch, out)?,
         };
-        out.finish_source(labels, enabled)
+        Ok(out.finish_source(labels, enabled)?)
     }
 
-    fn start_all(&self, out: &mut Steps) -> Result<(), Full> {
+    fn start_all(&self, out: &mut Steps) -> Result<(), Unfinished> {
         let mut base = vec![0; self.layout.words()];
         let mut scratch = Scratch::default();
         for (variable, field) in self.program.variables.iter().zip(&self.layout.fields) {
@@ -197,6 +213,9 @@ impl Interpreter {
             }
         }
         for (number, start) in self.program.starts.iter().enumerate() {
+            if self.stop.is_up() {
+                return Err(Unfinished::Interrupted);
+            }
             self.bind(&start.command, &start.arguments, &mut scratch.values);
             match execute::run(self, &start.command.body, &base, &mut scratch) {
                 Ok(()) => {
@@ -204,10 +223,36 @@ impl Interpreter {
                 }
                 Err(Halt::Fault(trouble)) => out.push_fault(trouble.fault(number as u32))?,
                 Err(Halt::Discard) => {}
+                Err(Halt::Interrupted) => return Err(Unfinished::Interrupted),
                 Err(Halt::Leave(_)) => unreachable!("verified: blocks that are left are there"),
             }
         }
-        out.finish_source(Labels::default(), ProcessSet::default())
+        Ok(out.finish_source(Labels::default(), ProcessSet::default())?)
+    }
+}
+
+/// Why a source is not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unfinished {
+    /// There is no room.
+    Full,
+    /// Somebody asked for it.
+    Interrupted,
+}
+
+impl From<Full> for Unfinished {
+    fn from(Full: Full) -> Unfinished {
+        Unfinished::Full
+    }
+}
+
+impl Unfinished {
+    /// Takes back what the source has added.
+    fn leave(self, out: &mut Steps) {
+        out.abandon_source();
+        if self == Unfinished::Interrupted {
+            out.interrupt();
+        }
     }
 }
 
@@ -263,8 +308,8 @@ impl TransitionSystem for Interpreter {
 
     fn initial(&self, out: &mut Steps) {
         out.clear();
-        if self.start_all(out).is_err() {
-            out.abandon_source();
+        if let Err(reason) = self.start_all(out) {
+            reason.leave(out);
         }
     }
 
@@ -272,8 +317,8 @@ impl TransitionSystem for Interpreter {
         out.clear();
         let mut scratch = Scratch::default();
         for (finished, source) in sources.iter().enumerate() {
-            if self.expand_one(source, &mut scratch, out).is_err() {
-                out.abandon_source();
+            if let Err(reason) = self.expand_one(source, &mut scratch, out) {
+                reason.leave(out);
                 return finished;
             }
         }

@@ -1,9 +1,9 @@
 //! Which steps does lock-step give? One enabled action of every process, all at once.
 
-use fathom_model::steps::{Full, Marks, ProcessSet, Steps};
+use fathom_model::steps::{Marks, ProcessSet, Steps};
 
 use super::execute::Halt;
-use super::{Interpreter, Scratch, execute};
+use super::{Interpreter, Scratch, Unfinished, execute};
 
 /// An action that a process can choose; if its guard faults, choosing it is a fault.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) fn expand(
     source: &[u64],
     scratch: &mut Scratch,
     out: &mut Steps,
-) -> Result<ProcessSet, Full> {
+) -> Result<ProcessSet, Unfinished> {
     let choices: Vec<Vec<Choice>> =
         (0..system.owned.len()).map(|process| choices_of(system, process, &mut scratch.values)).collect();
     let mut everyone = ProcessSet::default();
@@ -37,6 +37,7 @@ pub(super) fn expand(
             }
             Err(Halt::Fault(trouble)) => out.push_fault(trouble.fault(number))?,
             Err(Halt::Discard) => {}
+            Err(Halt::Interrupted) => return Err(Unfinished::Interrupted),
             Err(Halt::Leave(_)) => unreachable!("verified: joint bodies have no blocks"),
         }
         if !advance(&mut chosen, &choices) {

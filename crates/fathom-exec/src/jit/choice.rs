@@ -13,6 +13,7 @@ use super::condition::{Test, flatten};
 use super::emitter::{Emitter, Trap};
 use super::interval::Interval;
 use super::plan::are_instances;
+use super::work::of_command;
 
 /// From how many locations of a receiver on they are told apart by one dispatch.
 const DISPATCH_MIN: usize = 3;
@@ -98,7 +99,11 @@ impl<'a> Emitter<'a, '_> {
         self.builder.def_var(cursor, next);
         let end = first + row_bytes * numbers.len() as i64;
         let more = self.builder.ins().icmp_imm_s(IntCC::NotEqual, next, end);
-        self.builder.ins().brif(more, head, &[], exit, &[]);
+        let again = self.builder.create_block();
+        self.builder.ins().brif(more, again, &[], exit, &[]);
+        self.enter(again);
+        self.ask(of_command(command).saturating_mul(numbers.len() as u64));
+        self.builder.ins().jump(head, &[]);
         self.builder.seal_block(head);
         self.release_register(cursor);
         self.release(&command.parameters);

@@ -97,6 +97,8 @@ pub(super) struct Emitter<'a, 'f> {
     pub(super) exits: Vec<Block>,
     /// Where an action goes on that is assumed away.
     pub(super) discard: Option<Block>,
+    /// Where code goes that is asked to stop.
+    pub(super) away: Option<Block>,
     /// On the way to a trap: the trap, a block that leads there, and how often that was used.
     relay: Option<(Block, Block, usize)>,
     facts: Vec<Fact>,
@@ -114,6 +116,10 @@ pub(super) struct Tables {
     pub(super) instances: Vec<Box<[i64]>>,
     /// Whether instances of rules are gone through in loops.
     pub(super) loops: bool,
+    /// The address of the flag that is up when code is asked to stop.
+    pub(super) stop: i64,
+    /// What all actions together may have to do.
+    pub(super) actions_work: u64,
     /// How many instructions the function under construction may have.
     pub(super) instructions_max: usize,
 }
@@ -188,6 +194,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             unused: Unused::default(),
             exits: Vec::new(),
             discard: None,
+            away: None,
             relay: None,
             facts: Vec::new(),
         }

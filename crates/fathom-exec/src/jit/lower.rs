@@ -22,6 +22,7 @@ use super::emitter::{Cursors, Emitter, Source, Tables, Trap};
 use super::interval::Interval;
 use super::plan::{Part, Plan};
 use super::runtime;
+use super::work::of_labels;
 
 /// Compiles the functions of a program into a module.
 pub(super) struct Compiler<'a> {
@@ -223,6 +224,8 @@ impl Batch {
         let is_done = builder.ins().icmp(IntCC::Equal, here, last);
         builder.ins().brif(is_done, full, &[], body, &[]);
         emitter.enter(body);
+        emitter.away = Some(full);
+        emitter.ask(emitter.tables.actions_work);
         emitter.source = match emitter.words() {
             1 => Source::Word(emitter.builder.ins().load(types::I64, constant, here, 0)),
             _ => Source::Pointer(here),
@@ -382,6 +385,8 @@ impl Emitter<'_, '_> {
         self.cursors = Some(Cursors { context, target: target_cursor, action: action_cursor });
         let full = self.builder.create_block();
         self.builder.set_cold_block(full);
+        self.away = Some(full);
+        self.ask(self.tables.actions_work);
         PartCall { full, committed: committed.first().copied() }
     }
 
@@ -439,11 +444,18 @@ impl Emitter<'_, '_> {
             1 => Source::Word(self.builder.ins().load(types::I64, self.regions.constant, record, 0)),
             _ => Source::Pointer(record),
         };
+        let unknown = self.integer(Labels::INTERRUPTED.0 as i64);
+        self.builder.def_var(labels, unknown);
+        let known = self.builder.create_block();
+        self.away = Some(known);
+        self.ask(of_labels(self.program));
         let none = self.integer(0);
         self.builder.def_var(labels, none);
         for number in 0..self.program.labels.len() {
             self.one_label(number, labels);
         }
+        self.builder.ins().jump(known, &[]);
+        self.enter(known);
         let found = self.builder.use_var(labels);
         self.builder.ins().store(self.regions.other, found, here, 0);
         let here = self.builder.ins().iadd_imm_s(here, 8);
@@ -457,9 +469,11 @@ impl Emitter<'_, '_> {
     }
 
     fn one_label(&mut self, number: usize, labels: Variable) {
-        let (next, failing) = (self.builder.create_block(), self.builder.create_block());
+        let [next, failing, left] = [(); 3].map(|()| self.builder.create_block());
         self.builder.set_cold_block(failing);
+        self.builder.set_cold_block(left);
         self.trap = Trap::Label { block: failing };
+        self.away = Some(left);
         let program = self.program;
         let operand = self.value(&program.labels[number].expression);
         let truth = self.truth(operand);
@@ -473,6 +487,10 @@ impl Emitter<'_, '_> {
         let before = self.builder.use_var(labels);
         let after = self.builder.ins().bor_imm_s(before, Labels::FAULT.0 as i64);
         self.builder.def_var(labels, after);
+        self.builder.ins().jump(next, &[]);
+        self.enter(left);
+        let unknown = self.integer(Labels::INTERRUPTED.0 as i64);
+        self.builder.def_var(labels, unknown);
         self.builder.ins().jump(next, &[]);
         self.enter(next);
     }

@@ -18,6 +18,7 @@
 //! | `scattered` | where is an element of an array that lies in several words? |
 //! | `estimate` | what is known of an expression before it is computed? |
 //! | `interval` | which values can an expression have? |
+//! | `work` | what may take long, and asks whether to stop? |
 //! | `emitter` | what does every piece of code share? |
 //! | `runtime` | where does compiled code touch memory, and why may it? |
 //!
@@ -40,6 +41,7 @@ mod scattered;
 mod statement;
 mod temporary;
 mod view;
+mod work;
 
 use cranelift_codegen::ir::{AbiParam, types};
 use cranelift_codegen::settings::{self, Configurable};
@@ -54,6 +56,7 @@ use fathom_model::steps::{Fault, Labels, Marks, ProcessSet, RawColumns, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 
 use crate::interpreter::Interpreter;
+use crate::stop::StopFlag;
 use emitter::{Site, Tables};
 use runtime::{Code, Output};
 
@@ -65,6 +68,23 @@ pub struct Compiled {
     sites: Vec<Site>,
     /// By action: who moves.
     movers: Vec<ProcessSet>,
+    /// Who may ask it to stop. The code has its address.
+    stop: StopFlag,
+}
+
+/// What compiling may take, and who may stop the code.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// Bytes that compiling may take at any time, and the code in the end.
+    pub bytes: usize,
+    /// Raised when steps are to end before they are done.
+    pub stop: StopFlag,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { bytes: usize::MAX, stop: StopFlag::never() }
+    }
 }
 
 /// Why a program cannot be compiled here; the interpreter can run it.
@@ -106,17 +126,21 @@ impl Compiled {
     /// # Panics
     /// If the program is not well formed: the front-end that made it is wrong.
     pub fn new(program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
-        Compiled::within(usize::MAX, program, possible)
+        Compiled::within(&Bounds::default(), program, possible)
     }
 
-    /// As [`Compiled::new`], if compiling takes no more than so many bytes at any time, and the code no more in the end. It gives up before it takes more.
+    /// As [`Compiled::new`], within bounds. It gives up before it takes more.
     ///
     /// # Panics
     /// As [`Compiled::new`].
-    pub fn within(bytes: usize, program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
+    pub fn within(
+        bounds: &Bounds,
+        program: Program,
+        possible: &dyn Possible,
+    ) -> Result<Compiled, Unsupported> {
         let interpreter = Interpreter::new(program, possible);
         let plan = plan::Plan::new(interpreter.program(), interpreter.layout().words());
-        Compiled::planned(interpreter, &plan, bytes)
+        Compiled::planned(interpreter, &plan, bounds)
     }
 
     /// As [`Compiled::new`] compiles large programs, whatever the size: one piece of code for all instances of a rule. Compiles faster, runs
@@ -127,14 +151,19 @@ impl Compiled {
     pub fn compact(program: Program, possible: &dyn Possible) -> Result<Compiled, Unsupported> {
         let interpreter = Interpreter::new(program, possible);
         let plan = plan::Plan::compact(interpreter.program(), interpreter.layout().words());
-        Compiled::planned(interpreter, &plan, usize::MAX)
+        Compiled::planned(interpreter, &plan, &Bounds::default())
     }
 
-    fn planned(interpreter: Interpreter, plan: &plan::Plan, bytes: usize) -> Result<Compiled, Unsupported> {
-        let (code, sites) = compile(interpreter.program(), interpreter.layout(), plan, bytes)?;
+    fn planned(
+        interpreter: Interpreter,
+        plan: &plan::Plan,
+        bounds: &Bounds,
+    ) -> Result<Compiled, Unsupported> {
+        let interpreter = interpreter.until(bounds.stop.clone());
+        let (code, sites) = compile(interpreter.program(), interpreter.layout(), plan, bounds)?;
         let program = interpreter.program();
         let movers = program.actions.iter().map(|action| program.movers_of(action));
-        Ok(Compiled { movers: movers.collect(), interpreter, code, sites })
+        Ok(Compiled { movers: movers.collect(), interpreter, code, sites, stop: bounds.stop.clone() })
     }
 
     /// The program.
@@ -159,13 +188,13 @@ impl Compiled {
         let actions: &mut [u32] = if noted.is_empty() { raw.actions } else { &mut noted };
         let output = Output { targets: raw.targets, actions, ends: raw.ends, faults: raw.faults };
         let finished = self.code.expand(sources, output)?;
-        self.complete(sources.take(finished), &noted, raw);
-        Some(finished)
+        Some(self.complete(sources.take(finished), &noted, raw))
     }
 
-    /// Fills in what follows from the finished sources, their steps' actions (in the column, or noted) and their faults' sites.
-    fn complete(&self, sources: Records<'_>, noted: &[u32], raw: &mut RawColumns<'_>) {
-        let Some(last) = sources.len().checked_sub(1).map(|last| raw.ends[last]) else { return };
+    /// Fills in what follows from the finished sources, their steps' actions (in the column, or noted) and their faults' sites. Gives how many sources are
+    /// finished then: all of them, unless labelling was interrupted.
+    fn complete(&self, sources: Records<'_>, noted: &[u32], raw: &mut RawColumns<'_>) -> usize {
+        let Some(last) = sources.len().checked_sub(1).map(|last| raw.ends[last]) else { return 0 };
         let actions: &[u32] = if noted.is_empty() { raw.actions } else { noted };
         for fault in &mut raw.faults[..last.fault as usize] {
             let Site { kind, span } = self.sites[fault.span.start as usize];
@@ -186,9 +215,12 @@ impl Compiled {
             enabled.0 = moving.fold(0, |set, action| set | self.movers[*action as usize].0);
             first = end.step as usize;
         }
-        if !raw.labels.is_empty() {
-            self.code.label(sources, raw.labels);
+        if raw.labels.is_empty() {
+            return sources.len();
         }
+        self.code.label(sources, raw.labels);
+        let unknown = raw.labels.iter().take(sources.len()).position(|labels| labels.interrupted());
+        unknown.unwrap_or(sources.len())
     }
 }
 
@@ -202,9 +234,13 @@ impl TransitionSystem for Compiled {
     }
 
     fn expand(&self, sources: Records<'_>, out: &mut Steps) -> usize {
+        out.clear();
         match self.expand_raw(sources, &mut out.raw()) {
             Some(finished) => {
                 out.finish_raw(finished);
+                if finished < sources.len() && self.stop.is_up() {
+                    out.interrupt();
+                }
                 finished
             }
             None => self.interpreter.expand(sources, out),
@@ -230,13 +266,13 @@ fn compile(
     program: &Program,
     layout: &Layout,
     plan: &plan::Plan,
-    bytes: usize,
+    bounds: &Bounds,
 ) -> Result<(Code, Vec<Site>), Unsupported> {
     if stack_elements(program) > STACK_ELEMENTS_MAX {
         return Err(Unsupported::Program("its temporary arrays are too long for the stack".into()));
     }
     let mut module = module(plan.optimise)?;
-    match compile_into(&mut module, program, layout, plan, bytes) {
+    match compile_into(&mut module, program, layout, plan, bounds) {
         Ok(compiled) => {
             let Tables { sites, instances, .. } = compiled.tables;
             let code = Code::finish(module, instances, compiled.functions, layout.words())?;
@@ -260,7 +296,7 @@ fn compile_into(
     program: &Program,
     layout: &Layout,
     plan: &plan::Plan,
-    bytes: usize,
+    bounds: &Bounds,
 ) -> Result<Functions, Unsupported> {
     let mut signature = module.make_signature();
     signature.params.extend([AbiParam::new(types::I64); 3]);
@@ -271,9 +307,14 @@ fn compile_into(
         layout,
         module,
         wrap,
-        tables: Tables { loops: plan.loops, ..Tables::default() },
+        tables: Tables {
+            loops: plan.loops,
+            stop: bounds.stop.address() as i64,
+            actions_work: work::of_actions(program),
+            ..Tables::default()
+        },
         scratch: FunctionBuilderContext::new(),
-        bytes,
+        bytes: bounds.bytes,
         code_bytes: 0,
     };
     let expand = match program.composition {

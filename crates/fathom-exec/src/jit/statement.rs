@@ -12,6 +12,7 @@ use fathom_model::span::Span;
 use super::emitter::{Emitter, Form, Operand};
 use super::expression::node_count;
 use super::interval::Interval;
+use super::work::{of_body, of_expression};
 
 /// How much a counting loop may weigh, all rounds together, to be written out.
 const UNROLLED_MAX: usize = 120;
@@ -169,6 +170,7 @@ impl Emitter<'_, '_> {
         self.learn(condition, true);
         self.statements(body);
         self.forget_to(facts);
+        self.ask(of_body(body).saturating_add(of_expression(condition)).saturating_mul(u64::from(bound)));
         self.builder.ins().jump(head, &[]);
         self.builder.seal_block(head);
         self.release_register(rounds);
@@ -202,6 +204,8 @@ impl Emitter<'_, '_> {
         self.enter(next);
         let after = self.builder.ins().iadd_imm_s(now, step);
         self.builder.def_var(register, after);
+        let rounds = u64::try_from(rounds).unwrap_or(u64::MAX);
+        self.ask(of_body(body).saturating_add(1).saturating_mul(rounds));
         self.builder.ins().jump(head, &[]);
         self.builder.seal_block(head);
         self.release(&[counter]);

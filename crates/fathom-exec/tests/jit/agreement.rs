@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fathom_exec::interpreter::Interpreter;
-use fathom_exec::jit::{Compiled, Unsupported};
+use fathom_exec::jit::{Bounds, Compiled, Unsupported};
 use fathom_model::layout::Possible;
 use fathom_model::program::Program;
 use fathom_model::record::{RecordBuffer, Records};
@@ -50,7 +50,8 @@ pub(crate) fn compare_compact(
 pub(crate) fn compare_within(program: &Program, possible: &dyn Possible, name: &str) -> (usize, usize) {
     let (mut made, mut refused) = (0, 0);
     for bytes in [usize::MAX, 64 << 20, 16 << 20, 8 << 20, 5 << 20, 4 << 20, 1 << 20, 0] {
-        match Compiled::within(bytes, program.clone(), possible) {
+        let bounds = Bounds { bytes, ..Bounds::default() };
+        match Compiled::within(&bounds, program.clone(), possible) {
             Ok(compiled) => {
                 compare_with(&compiled, possible, 100, name);
                 assert_eq!(refused, 0, "{name}: less memory does not help");
@@ -70,7 +71,7 @@ fn compare_with(compiled: &Compiled, possible: &dyn Possible, states_max: usize,
     let mut sides = Sides::new(&interpreter, compiled, Columns::ALL, 64);
     let mut found: HashSet<Vec<u64>> = HashSet::new();
     let mut queue = RecordBuffer::new(interpreter.shape().words());
-    let grown: Result<(), ()> = initial_all(&interpreter, &mut sides.expected, &mut |_| Ok(()));
+    let grown = initial_all(&interpreter, &mut sides.expected, &mut |_| Ok::<_, ()>(()));
     grown.unwrap();
     for record in sides.expected.targets().iter() {
         if found.insert(record.to_vec()) {

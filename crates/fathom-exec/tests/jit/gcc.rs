@@ -81,7 +81,7 @@ impl Answer<'_> {
 /// The first records of a breadth-first search.
 fn some_records(system: &Compiled) -> RecordBuffer {
     let mut steps = Steps::new(system.shape(), Columns::NONE, CAPACITY);
-    let grown: Result<(), ()> = initial_all(system, &mut steps, &mut |_| Ok(()));
+    let grown = initial_all(system, &mut steps, &mut |_| Ok::<_, ()>(()));
     grown.unwrap();
     let mut records = RecordBuffer::new(system.shape().words());
     let mut next = 0;

@@ -193,8 +193,14 @@ impl<S: TransitionSystem> TransitionSystem for Symmetric<S> {
         let Some(excuse) = self.excuse else { return };
         let mut steps = Steps::new(self.inner.shape(), Columns::NONE, STEPS);
         for (record, labels) in records.iter().zip(out) {
-            while self.inner.expand(Records::new(record, record.len()), &mut steps) == 0 {
+            while self.inner.expand(Records::new(record, record.len()), &mut steps) == 0
+                && !steps.is_interrupted()
+            {
                 steps.grow();
+            }
+            if steps.is_interrupted() || labels.interrupted() {
+                *labels = Labels::INTERRUPTED;
+                continue;
             }
             let moves = steps.targets().iter().any(|target| target != record);
             *labels = excuse.added(*labels, moves);

@@ -15,7 +15,7 @@ use fathom_model::system::TransitionSystem;
 
 use super::ram::{self, RamTable};
 use super::tier::{DiskUse, Finished, Journal, Opened, Options, Tier};
-use crate::bodies::stages::{self, ClosedLayer, LayerPolicy, Moment};
+use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy};
 use crate::error::SearchError;
 use crate::stores::Layered;
 use crate::task::{Ending, Observer, Outcome, Settings};
@@ -199,7 +199,7 @@ impl Task<'_> {
     /// The closed set of a search that is complete, committed and at rest.
     fn closed(&self, outcome: &Outcome) -> Result<Tier, SearchError> {
         let (mut tier, _) = self.tier()?;
-        tier.checkpoint(&|| outcome.boundary.clone(), Moment::Complete)?;
+        tier.checkpoint(&|| outcome.boundary.clone(), CheckpointReason::Complete)?;
         tier.put_to_rest(&outcome.boundary)?;
         Ok(tier)
     }
@@ -210,7 +210,7 @@ impl Task<'_> {
     }
 }
 
-impl LayerPolicy for InRam {
+impl StagePolicy for InRam {
     type Worker = ram::Worker;
 
     fn worker(&self) -> Result<ram::Worker, SearchError> {
@@ -233,8 +233,8 @@ impl LayerPolicy for InRam {
         self.table.close_share(worker)
     }
 
-    fn close_layer(&mut self, workers: &mut [&mut ram::Worker]) -> Result<ClosedLayer, SearchError> {
-        self.table.close_layer(workers)
+    fn close_stage(&mut self, workers: &mut [&mut ram::Worker]) -> Result<ClosedStage, SearchError> {
+        self.table.close_stage(workers)
     }
 
     fn next_batch(
@@ -246,9 +246,13 @@ impl LayerPolicy for InRam {
         self.table.next_batch(worker, records, batch)
     }
 
-    fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
+    fn checkpoint(
+        &mut self,
+        boundary: &dyn Fn() -> Vec<u8>,
+        reason: CheckpointReason,
+    ) -> Result<(), SearchError> {
         match &mut self.journal {
-            Some(journal) => journal.checkpoint(self.table.layers(), boundary, moment),
+            Some(journal) => journal.checkpoint(self.table.layers(), boundary, reason),
             None => Ok(()),
         }
     }

@@ -17,7 +17,7 @@ use fathom_disk::intrinsics::prefetch;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
+use crate::bodies::stages::{ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::stores::Layered;
 
@@ -103,7 +103,7 @@ impl PositionTable {
     }
 }
 
-impl LayerPolicy for PositionTable {
+impl StagePolicy for PositionTable {
     type Worker = Candidates;
 
     fn worker(&self) -> Result<Candidates, SearchError> {
@@ -158,7 +158,7 @@ impl LayerPolicy for PositionTable {
         Ok(())
     }
 
-    fn close_layer(&mut self, _workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
+    fn close_stage(&mut self, _workers: &mut [&mut Candidates]) -> Result<ClosedStage, SearchError> {
         let mut states = 0;
         let mut oldest = OldestDuplicate::None;
         for (number, cursor) in self.cursors.iter().enumerate() {
@@ -173,7 +173,7 @@ impl LayerPolicy for PositionTable {
             cursor.store(layer.start, Ordering::Relaxed);
             states += layer.len() as u64;
         }
-        Ok(ClosedLayer { states, oldest_duplicate: oldest })
+        Ok(ClosedStage { states, oldest_duplicate: oldest })
     }
 
     fn next_batch(

@@ -20,7 +20,7 @@ use fathom_model::shape::Shape;
 use super::tier::layer_store::{BlockEncoder, LayerCursor, LayerStore};
 use super::tier::place::Place;
 use super::tier::{Breadth, DiskUse, Repeats, Shares, TINY_BYTES};
-use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
+use crate::bodies::stages::{ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::stores::Layered;
 
@@ -120,7 +120,7 @@ impl SternDill {
     }
 }
 
-impl LayerPolicy for SternDill {
+impl StagePolicy for SternDill {
     type Worker = ();
 
     fn worker(&self) -> Result<(), SearchError> {
@@ -159,7 +159,7 @@ impl LayerPolicy for SternDill {
         Ok(())
     }
 
-    fn close_layer(&mut self, _workers: &mut [&mut ()]) -> Result<ClosedLayer, SearchError> {
+    fn close_stage(&mut self, _workers: &mut [&mut ()]) -> Result<ClosedStage, SearchError> {
         let state = &mut *self.state();
         self.check(state)?;
         let states = std::mem::take(&mut state.states);
@@ -167,7 +167,7 @@ impl LayerPolicy for SternDill {
             state.store.close()?;
             state.cursor.open(&state.store, state.store.layer_count() - 1)?;
         }
-        Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
+        Ok(ClosedStage { states, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
     fn next_batch(

@@ -28,6 +28,7 @@ use crate::files::closed_set::Recurs;
 use crate::stores::bits::zeroed;
 use crate::task::Unobserved;
 use crate::traces::lasso::Lasso;
+use crate::traces::one_state::OneState;
 use crate::traces::path::{PathBuilder, Room};
 
 /// A system that is watched for signs of an accepting run.
@@ -63,8 +64,8 @@ const VALUE_MASK: u64 = (1 << VALUE_BITS) - 1;
 const STATE_BYTES: usize = 96;
 /// Signs that are followed up, at most.
 const FOLLOWED_MAX: u64 = 16;
-/// Room for steps at first.
-const STEPS: usize = 64;
+/// What is read of the steps of a state that is followed up.
+const COLUMNS: Columns = Columns { actions: true, ..Columns::NONE };
 
 impl<'a> Early<'a> {
     /// Watches a system within `bytes` of the budget. `terminal` is true of states from which every run is accepting, `accepting` of those all of whose steps carry the only mark.
@@ -194,7 +195,7 @@ fn walk_round(
     states_max: usize,
     room: &Room,
 ) -> Result<Option<Lasso>, SearchError> {
-    let mut steps = Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, STEPS);
+    let mut state = OneState::new(system, COLUMNS, room.budget(), "signs")?;
     let mut path = PathBuilder::new(room, record.len())?;
     let mut places = HashMap::new();
     let mut next = record.to_vec();
@@ -203,7 +204,7 @@ fn walk_round(
             return Ok(Some(Lasso { path: path.finish(0)?, cycle_start: *place }));
         }
         places.insert(next.clone(), path.len());
-        expand_one(system, &next, &mut steps);
+        let steps = state.expand(&next)?;
         let Some(step) = steps.steps_of(0).find(|step| terminal(steps.target(*step))) else {
             return Ok(None);
         };
@@ -220,8 +221,8 @@ fn way_back(
     states_max: usize,
     room: &Room,
 ) -> Result<Option<Lasso>, SearchError> {
-    let steps = Steps::new(system.shape(), Columns { actions: true, ..Columns::NONE }, STEPS);
-    let mut wave = BackWave { system, record, states_max, steps, known: HashSet::new() };
+    let state = OneState::new(system, COLUMNS, room.budget(), "signs")?;
+    let mut wave = BackWave { state, record, states_max, known: HashSet::new() };
     // Whoever watches the generation ends it; a sign is small.
     let mut waves = Waves::new(InMemory::new(record.len()), record.len(), room.budget(), &Unobserved);
     let Some((layer, (last, action))) = waves.spread(&mut wave)? else { return Ok(None) };
@@ -231,10 +232,9 @@ fn way_back(
 
 /// A wave from a state that looks for a step back to it.
 struct BackWave<'a> {
-    system: &'a dyn TransitionSystem,
+    state: OneState<'a>,
     record: &'a [u64],
     states_max: usize,
-    steps: Steps,
     known: HashSet<Vec<u64>>,
 }
 
@@ -252,11 +252,11 @@ impl Wave for BackWave<'_> {
 
     fn expand(&mut self, states: Records<'_>, fresh: Sink<'_>) -> Result<Option<Self::Found>, SearchError> {
         for state in states.iter() {
-            expand_one(self.system, state, &mut self.steps);
-            for step in self.steps.steps_of(0) {
-                let target = self.steps.target(step);
+            let steps = self.state.expand(state)?;
+            for step in steps.steps_of(0) {
+                let target = steps.target(step);
                 if target == self.record {
-                    return Ok(Some((state.to_vec(), self.steps.action(step))));
+                    return Ok(Some((state.to_vec(), steps.action(step))));
                 }
                 if self.known.len() < self.states_max && self.known.insert(target.to_vec()) {
                     fresh(target)?;
@@ -268,17 +268,11 @@ impl Wave for BackWave<'_> {
 
     fn parent(&mut self, states: Records<'_>, target: &[u64]) -> Result<Option<Parent>, SearchError> {
         for (place, state) in states.iter().enumerate() {
-            expand_one(self.system, state, &mut self.steps);
-            if let Some(step) = self.steps.steps_of(0).find(|step| self.steps.target(*step) == target) {
-                return Ok(Some(Parent { place, action: self.steps.action(step), marks: 0 }));
+            let steps = self.state.expand(state)?;
+            if let Some(step) = steps.steps_of(0).find(|step| steps.target(*step) == target) {
+                return Ok(Some(Parent { place, action: steps.action(step), marks: 0 }));
             }
         }
         Ok(None)
-    }
-}
-
-fn expand_one(system: &dyn TransitionSystem, record: &[u64], steps: &mut Steps) {
-    while system.expand(Records::new(record, record.len()), steps) == 0 {
-        steps.grow();
     }
 }

@@ -128,6 +128,9 @@ fn goals(
         labels.clear();
         labels.resize(records.len(), Labels::default());
         system.label(records, &mut labels);
+        if labels.iter().any(|labels| labels.interrupted()) {
+            return Err(SearchError::Stopped);
+        }
         for (number, labels) in numbers.iter().zip(&labels) {
             if !labels.faulted() && labels.holds(goal) {
                 able.set(*number);

@@ -420,6 +420,7 @@ impl From<SearchError> for AuditError {
     fn from(error: SearchError) -> AuditError {
         match error {
             SearchError::Disk(error) => error.into(),
+            SearchError::Stopped => AuditError::Stopped,
             SearchError::Boundary => AuditError::Damaged(DiskError::Mismatch {
                 file: "manifest".to_owned(),
                 what: "what it says of the end of the run makes no sense".to_owned(),

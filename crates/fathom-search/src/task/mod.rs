@@ -4,12 +4,23 @@ mod layer_sizes;
 mod outcome;
 pub mod watch;
 
+use fathom_disk::budget::Budget;
 use fathom_model::record::Records;
+use fathom_model::system::TransitionSystem;
 
 pub use layer_sizes::LayerSizes;
 pub use outcome::{Cost, Ending, Outcome};
 
 use watch::Condition;
+
+/// What is searched, within what memory, for what, and who watches.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a> {
+    pub(crate) system: &'a dyn TransitionSystem,
+    pub(crate) budget: &'a Budget,
+    pub(crate) settings: &'a Settings,
+    pub(crate) observer: &'a dyn Observer,
+}
 
 /// What a search is asked.
 #[derive(Clone, Debug)]

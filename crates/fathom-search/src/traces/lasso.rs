@@ -114,7 +114,7 @@ pub fn replay(
     let mut steps = Steps::new(system.shape(), columns, capacity);
     let mut grow = |bytes: usize| charge.resize(bytes).map_err(SearchError::from);
     let mut reader = path.reader()?;
-    initial_all(system, &mut steps, &mut grow)?;
+    initial_all(system, &mut steps, &mut grow).map_err(SearchError::from)?;
     let mut record = reader.get(0)?.record.to_vec();
     let begins = (0..steps.step_count())
         .any(|step| steps.action(step) == path.start() && steps.target(step) == record);
@@ -126,7 +126,8 @@ pub fn replay(
             return Err(SearchError::Stopped.into());
         }
         let action = reader.get(state)?.action;
-        expand_some(system, Records::new(&record, record.len()), &mut steps, &mut grow)?;
+        let source = Records::new(&record, record.len());
+        expand_some(system, source, &mut steps, &mut grow).map_err(SearchError::from)?;
         if steps.labels(0).faulted() {
             return Err(LassoRefusal::Label(state));
         }

@@ -4,14 +4,15 @@
 //! the representative does, the real state does, permuted. Slots of multisets have no names, so real steps are told by their targets with slots in order.
 //! A cycle of representatives leads from a real state to one that is alike, and comes back to where it was after some rounds.
 
-use fathom_model::record::Records;
-use fathom_model::steps::{Columns, Fault, Steps};
+use fathom_disk::budget::Budget;
+use fathom_model::steps::{Columns, Fault};
 use fathom_model::symmetry::{Permutation, Scratch, Symmetric};
 use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
 use crate::task::Observer;
 use crate::traces::lasso::Lasso;
+use crate::traces::one_state::OneState;
 use crate::traces::path::{Path, PathBuilder};
 
 /// The most rounds that are walked before a cycle closes.
@@ -30,7 +31,8 @@ pub fn unfold_path<S: TransitionSystem>(
         return Ok(None);
     }
     let mut source = reader.get(0)?.record.to_vec();
-    let Some(mut walker) = Walker::new(symmetric, path.start(), &source) else { return Ok(None) };
+    let budget = path.room().budget();
+    let Some(mut walker) = Walker::new(symmetric, path.start(), &source, budget)? else { return Ok(None) };
     let mut builder = PathBuilder::new(path.room(), path.words())?;
     builder.arrive(&walker.record, 0)?;
     for state in 1..path.len() {
@@ -39,7 +41,7 @@ pub fn unfold_path<S: TransitionSystem>(
         }
         let action = reader.get(state - 1)?.action;
         let target = reader.get(state)?.record;
-        let Some(action) = walker.step(&source, action, target) else { return Ok(None) };
+        let Some(action) = walker.step(&source, action, target)? else { return Ok(None) };
         builder.arrive(&walker.record, action)?;
         source.copy_from_slice(target);
     }
@@ -59,7 +61,8 @@ pub fn unfold_lasso<S: TransitionSystem>(
         return Ok(None);
     }
     let mut source = reader.get(0)?.record.to_vec();
-    let Some(mut walker) = Walker::new(symmetric, path.start(), &source) else { return Ok(None) };
+    let budget = path.room().budget();
+    let Some(mut walker) = Walker::new(symmetric, path.start(), &source, budget)? else { return Ok(None) };
     let mut builder = PathBuilder::new(path.room(), path.words())?;
     // Of each round, where it began, and with which state.
     let mut rounds: Vec<(u64, Vec<u64>)> = Vec::new();
@@ -84,7 +87,7 @@ pub fn unfold_lasso<S: TransitionSystem>(
         let target = reader.get(at)?.record;
         let action = match stutter == Some(action) {
             true => Some(action),
-            false => walker.step(&source, action, target),
+            false => walker.step(&source, action, target)?,
         };
         let Some(action) = action else { return Ok(None) };
         builder.push_noted(&before, action, note)?;
@@ -93,14 +96,23 @@ pub fn unfold_lasso<S: TransitionSystem>(
 }
 
 /// The fault of a real state that stands behind one of its representative: of the same kind, at the same place. `record` is none for a start.
-pub fn unfold_fault(system: &dyn TransitionSystem, record: Option<&[u64]>, fault: Fault) -> Option<Fault> {
-    let mut steps = buffer(system);
-    match record {
-        Some(record) => expand(system, record, &mut steps),
-        None => initial(system, &mut steps),
-    }
-    steps.faults().iter().copied().find(|other| (other.kind, other.span) == (fault.kind, fault.span))
+pub fn unfold_fault(
+    system: &dyn TransitionSystem,
+    record: Option<&[u64]>,
+    fault: Fault,
+    budget: &Budget,
+) -> Result<Option<Fault>, SearchError> {
+    let mut state = OneState::new(system, COLUMNS, budget, "trace")?;
+    let steps = match record {
+        Some(record) => state.expand(record)?,
+        None => state.initial()?,
+    };
+    let mut faults = steps.faults().iter().copied();
+    Ok(faults.find(|other| (other.kind, other.span) == (fault.kind, fault.span)))
 }
+
+/// What is read of the steps.
+const COLUMNS: Columns = Columns { actions: true, movers: true, ..Columns::NONE };
 
 /// A real state, on its way along a path of representatives.
 struct Walker<'a, S> {
@@ -108,68 +120,62 @@ struct Walker<'a, S> {
     record: Vec<u64>,
     /// What makes the real state of the representative, slots aside.
     permutation: Permutation,
-    steps: Steps,
+    state: OneState<'a>,
     scratch: Scratch,
 }
 
 impl<'a, S: TransitionSystem> Walker<'a, S> {
     /// At the initial state that a start makes, if its representative is the given one.
-    fn new(symmetric: &'a Symmetric<S>, start: u32, representative: &[u64]) -> Option<Walker<'a, S>> {
-        let mut steps = buffer(symmetric.inner());
-        initial(symmetric.inner(), &mut steps);
+    fn new(
+        symmetric: &'a Symmetric<S>,
+        start: u32,
+        representative: &[u64],
+        budget: &Budget,
+    ) -> Result<Option<Walker<'a, S>>, SearchError> {
+        let mut state = OneState::new(symmetric.inner(), COLUMNS, budget, "trace")?;
+        let steps = state.initial()?;
         let mut scratch = Scratch::default();
         let starts = (0..steps.step_count()).filter(|step| steps.action(*step) == start);
         let record = starts.map(|step| steps.target(step).to_vec()).find(|record| {
             let mut own = record.clone();
             symmetric.orbits().canonical(&mut own, &mut scratch);
             own == representative
-        })?;
+        });
+        let Some(record) = record else { return Ok(None) };
         let permutation = scratch.permutation().inverse();
-        Some(Walker { symmetric, record, permutation, steps, scratch })
+        Ok(Some(Walker { symmetric, record, permutation, state, scratch }))
     }
 
     /// Goes where the representative goes; gives the action that really does it.
-    fn step(&mut self, representative: &[u64], action: u32, next: &[u64]) -> Option<u32> {
-        let (inner, orbits) = (self.symmetric.inner(), self.symmetric.orbits());
-        expand(inner, representative, &mut self.steps);
-        let step = (0..self.steps.step_count()).find(|step| self.steps.action(*step) == action)?;
-        let movers = self.steps.movers(step);
-        let mut target = self.steps.target(step).to_vec();
+    fn step(
+        &mut self,
+        representative: &[u64],
+        action: u32,
+        next: &[u64],
+    ) -> Result<Option<u32>, SearchError> {
+        let orbits = self.symmetric.orbits();
+        let steps = self.state.expand(representative)?;
+        let step = (0..steps.step_count()).find(|step| steps.action(*step) == action);
+        let Some(step) = step else { return Ok(None) };
+        let movers = steps.movers(step);
+        let mut target = steps.target(step).to_vec();
         let mut goal = target.clone();
         orbits.canonical(&mut target, &mut self.scratch);
         if target != next {
-            return None;
+            return Ok(None);
         }
         orbits.apply(&self.permutation, &mut goal);
         self.permutation = self.scratch.permutation().inverse().then(&self.permutation);
-        expand(inner, &self.record, &mut self.steps);
+        let steps = self.state.expand(&self.record)?;
         let identity = orbits.identity();
         let arrives = |step: &usize| {
-            let mut target = self.steps.target(*step).to_vec();
+            let mut target = steps.target(*step).to_vec();
             orbits.apply(&identity, &mut target);
             // Another rule may lead there, too; who moves matters to fairness.
-            target == goal && self.steps.movers(*step) == movers
+            target == goal && steps.movers(*step) == movers
         };
-        let step = (0..self.steps.step_count()).find(arrives)?;
-        self.record = self.steps.target(step).to_vec();
-        Some(self.steps.action(step))
-    }
-}
-
-fn buffer(system: &dyn TransitionSystem) -> Steps {
-    Steps::new(system.shape(), Columns { actions: true, movers: true, ..Columns::NONE }, 256)
-}
-
-fn expand(system: &dyn TransitionSystem, record: &[u64], steps: &mut Steps) {
-    while system.expand(Records::new(record, record.len()), steps) == 0 {
-        steps.grow();
-    }
-}
-
-fn initial(system: &dyn TransitionSystem, steps: &mut Steps) {
-    system.initial(steps);
-    while steps.source_count() == 0 {
-        steps.grow();
-        system.initial(steps);
+        let Some(step) = (0..steps.step_count()).find(arrives) else { return Ok(None) };
+        self.record = steps.target(step).to_vec();
+        Ok(Some(steps.action(step)))
     }
 }

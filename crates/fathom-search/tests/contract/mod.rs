@@ -6,7 +6,7 @@ use fathom_disk::budget::Budget;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
-use fathom_search::bodies::stages::{LayerPolicy, run};
+use fathom_search::bodies::stages::{StagePolicy, run};
 use fathom_search::stores::Layered;
 use fathom_search::task::watch::{Condition, Finding};
 use fathom_search::task::{Ending, Outcome, Settings, Tuning, Unobserved};
@@ -19,7 +19,7 @@ pub(crate) const TUNINGS: [fn() -> Tuning; 2] =
     [|| Tuning { shared_layer_min: 1, batch_records_max: 3, steps_per_source: 1 }, Tuning::default];
 
 /// Runs a policy on a system whose exploration the judge has, and compares everything.
-pub(crate) fn check_against_judge<P: LayerPolicy + Layered>(
+pub(crate) fn check_against_judge<P: StagePolicy + Layered>(
     system: &dyn TransitionSystem,
     judge: &Explored,
     make: &dyn Fn(&Shape, &Budget, usize) -> P,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::liveness_property::Fairness;
+use fathom_check::questions::liveness_property::Fairness;
 
 /// Bytes of `512MiB`, `2G`, `64k`, `1048576`: units are powers of 1024, with or without `iB` or `B`.
 pub fn size(text: &str) -> Result<u64, String> {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fathom_check::questions::liveness_property::Fairness;
 
 use super::quantity;
-use crate::liveness_property::Fairness;
 
 /// A model checker for systems whose state space is larger than memory.
 #[derive(Clone, Debug, Parser)]

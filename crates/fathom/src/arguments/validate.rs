@@ -2,6 +2,17 @@
 
 use std::path::PathBuf;
 
+use fathom_check::answers::check::Stop;
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::engines::liveness_task::LivenessEngine;
+use fathom_check::export::GraphFormat;
+use fathom_check::folder::disk_settings::DiskSettings;
+use fathom_check::machine;
+use fathom_check::model::assemble::{Language, ModelOptions, ModelSettings};
+use fathom_check::questions::liveness_property::LivenessQuestions;
+use fathom_check::questions::plan::Questions;
+use fathom_check::questions::property::{DeadlockKind, Faults};
+use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::tier::Plan;
 
@@ -11,18 +22,7 @@ use super::raw::{
     OverflowArgument, ProgressArgument, QuestionArguments, ResourceArguments, SimulateArguments,
     StopArgument, StoreArgument, SymmetryArgument, SymmetryArguments,
 };
-use crate::assemble::{Language, ModelOptions, ModelSettings};
-use crate::check::Stop;
-use crate::disk_settings::DiskSettings;
-use crate::export::GraphFormat;
-use crate::layer_engine::LayerEngine;
-use crate::liveness_property::LivenessQuestions;
-use crate::liveness_task::LivenessEngine;
-use crate::machine;
-use crate::plan::Questions;
-use crate::property::{DeadlockKind, Faults};
 use crate::report::text::bytes;
-use crate::resources::Resources;
 use crate::settings::{
     AuditSettings, CheckEngine, CheckSettings, Destination, Dump, ExploreSettings, OutputSettings,
     ProgressMode, SimulateSettings, TraceFile, TraceFormat, Walk,

@@ -3,31 +3,29 @@
 use std::fmt::Write as _;
 
 use anyhow::Context;
+use fathom_check::answers::audit::StateAudit;
+use fathom_check::answers::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
+use fathom_check::folder::home::{Committed, Home};
+use fathom_check::folder::identity::{Behaviour, Identity};
+use fathom_check::folder::scratch::Scratch;
+use fathom_check::model::assemble::{Model, ModelSettings};
+use fathom_check::questions::assumption::Choices;
+use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
+use fathom_check::questions::plan::Plan;
+use fathom_check::questions::property::{Faults, Property};
+use fathom_check::resources::Resources;
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_model::system::TransitionSystem;
-use fathom_search::proof::audit::{Audit, AuditError, Audited};
-use fathom_search::task::{Settings, Tuning};
+use fathom_search::proof::audit::{AuditError, Audited};
 
 use super::{Output, plan, print_summary, read_model, say, watcher};
-use crate::assemble::{Model, ModelSettings};
-use crate::assumption::Choices;
-use crate::behaviour_audit::{self, AutomatonAudited, BehaviourAudit, BehaviourAudited};
-use crate::check::CheckedSystem;
-use crate::execution::Execution;
-use crate::home::{Committed, Home};
-use crate::identity::{Behaviour, Identity};
-use crate::liveness_property::{LivenessProperty, LivenessQuestions};
-use crate::monitor::Monitor as _;
 use crate::observer::Watcher;
-use crate::plan::Plan;
-use crate::property::{Faults, Property};
 use crate::report::text::{assuming, bytes, plural};
 use crate::report::{Exit, json};
-use crate::resources::Resources;
-use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::settings::AuditSettings;
+use fathom_check::monitor::Monitor as _;
 
 /// Checks the certificate in a directory and reports. One that could not be checked to its end is neither accepted nor refused.
 pub fn run(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exit> {
@@ -64,7 +62,12 @@ fn run_to_end(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exi
     };
     let differences = identity.differences(&here);
     let verdict = if differences.is_empty() {
-        audited(&model, plan.as_ref(), &here, &committed.states, settings, session)?
+        let audit = |scratch: &Volume, budget: &Budget, watcher: &Watcher| {
+            let (plan, states) = (plan.as_ref(), &committed.states);
+            let audit = StateAudit { model: &model, plan, states, scratch, budget, observer: watcher };
+            Ok(audit.run(&here)?)
+        };
+        in_scratch(settings, session, audit)?
     } else {
         Err(format!("the certificate is of something else, it differs in {}", differences.join(", ")))
     };
@@ -215,52 +218,6 @@ fn in_scratch<T>(
     let outcome = work(&volume, &budget, &watcher);
     watcher.finish()?;
     outcome
-}
-
-/// What was checked, or why the certificate is refused. An error if it could not be checked.
-fn audited(
-    model: &Model,
-    plan: Option<&Plan>,
-    identity: &Identity,
-    volume: &Volume,
-    settings: &AuditSettings,
-    session: &Session,
-) -> anyhow::Result<Result<Audited, String>> {
-    let checked = plan.map(|plan| CheckedSystem::new(model, plan, Execution::Interpreted));
-    let plain = model.system(Vec::new(), Execution::Interpreted);
-    let (system, conditions): (&dyn TransitionSystem, _) = match &checked {
-        Some(checked) => (checked.system(), checked.conditions.clone()),
-        None => (&plain, Vec::new()),
-    };
-    let settings_of_run = Settings {
-        threads: 1,
-        conditions,
-        stop_at_first: false,
-        max_depth: None,
-        coverage: true,
-        tuning: Tuning::default(),
-    };
-    let outcome = in_scratch(settings, session, |scratch, budget, watcher| {
-        let audit = Audit {
-            system,
-            settings: &settings_of_run,
-            volume,
-            tag: identity.tag(),
-            scratch,
-            budget,
-            observer: watcher,
-        };
-        Ok(audit.run())
-    })?;
-    match outcome {
-        Ok(audited) => Ok(Ok(audited)),
-        Err(AuditError::Condition { condition, .. }) => {
-            let name = plan.map_or("", |plan| &plan.properties[condition].name);
-            Ok(Err(format!("a state in the set violates {name}")))
-        }
-        Err(error @ (AuditError::Machine(_) | AuditError::Stopped)) => Err(error.into()),
-        Err(refusal) => Ok(Err(refusal.to_string())),
-    }
 }
 
 fn summary(

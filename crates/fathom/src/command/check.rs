@@ -1,29 +1,29 @@
 //! `fathom check`: does a model do what it should?
 
 use anyhow::Context;
+use fathom_check::answers::check::{self, Checked, Stop, Verdict};
+use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom_check::answers::{hunt, possibility};
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::folder::home::Home;
+use fathom_check::folder::identity::Identity;
+use fathom_check::limit::Limit;
+use fathom_check::model::assemble::Model;
+use fathom_check::questions::assumption::Choices;
+use fathom_check::questions::liveness_property::LivenessProperty;
+use fathom_check::questions::plan::Plan;
+use fathom_check::questions::property::Property;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::tier;
 
 use super::{Output, granted, home, plan, read_model, say, searched, settle, stream_summary, watcher};
-use crate::assemble::Model;
-use crate::assumption::Choices;
-use crate::check::{self, Checked, Stop, Verdict};
-use crate::home::Home;
-use crate::identity::Identity;
-use crate::layer_engine::LayerEngine;
-use crate::limit::Limit;
-use crate::liveness::{self, LivenessEngine, LivenessSettings};
-use crate::liveness_property::LivenessProperty;
-use crate::plan::Plan;
 use crate::progress::Meter;
-use crate::property::Property;
 use crate::report::escape::{Escaping, Printable};
 use crate::report::json::{self, Report};
 use crate::report::trace::{self, Shown, TraceDocument};
 use crate::report::{Exit, text};
 use crate::session::Session;
 use crate::settings::{CheckEngine, CheckSettings, Destination, TraceFormat};
-use crate::{hunt, possibility};
 
 /// Checks a model and reports.
 pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> {

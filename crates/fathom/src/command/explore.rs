@@ -1,22 +1,23 @@
 //! `fathom explore`: how many states does a model have, and how do they lie?
 
 use anyhow::Context;
+use fathom_check::answers::{explore, widths};
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::engines::liveness_search;
+use fathom_check::export::{self, GraphFormat, RecordFile};
+use fathom_check::folder::home::Home;
+use fathom_check::folder::identity::Identity;
+use fathom_check::model::assemble::{Model, ModelSettings};
+use fathom_check::model::execution::Execution;
+use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom_model::system::TransitionSystem;
 
 use super::{Output, granted, home, print, print_summary, read_model, say, searched, settle, watcher};
-use crate::assemble::{Model, ModelSettings};
-use crate::execution::Execution;
-use crate::export::{self, GraphFormat, RecordFile};
-use crate::home::Home;
-use crate::identity::Identity;
-use crate::layer_engine::LayerEngine;
-use crate::liveness_property::{LivenessProperty, LivenessQuestions};
 use crate::observer::Watcher;
 use crate::report::json::{self, Report};
 use crate::report::{Exit, text};
 use crate::session::Session;
 use crate::settings::{Dump, ExploreSettings};
-use crate::{explore, liveness_search, widths};
 
 /// Explores a model and reports.
 pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit> {

@@ -14,25 +14,26 @@ use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Context;
+use fathom_check::answers::exploration::Exploration;
+use fathom_check::engines::layer_engine::LayerEngine;
+use fathom_check::error::RunError;
+use fathom_check::folder::disk_settings::DiskSettings;
+use fathom_check::folder::home::Home;
+use fathom_check::folder::identity::Identity;
+use fathom_check::limit::Limit;
+use fathom_check::machine;
+use fathom_check::model::assemble::{Model, ModelError, ModelSettings};
+use fathom_check::questions::plan::{Plan, PlanError, Questions};
+use fathom_check::resources::Resources;
 use fathom_lang::diagnostic::SHOWN_MAX;
 
-use crate::assemble::{Model, ModelError, ModelSettings};
-use crate::disk_settings::DiskSettings;
-use crate::error::RunError;
-use crate::exploration::Exploration;
-use crate::home::Home;
-use crate::identity::Identity;
-use crate::layer_engine::LayerEngine;
-use crate::limit::Limit;
 use crate::observer::Watcher;
-use crate::plan::{Plan, PlanError, Questions};
 use crate::progress::Meter;
+use crate::reading;
 use crate::report::say::{say, say_coloured};
 use crate::report::text::{bytes, plural};
-use crate::resources::Resources;
 use crate::session::Session;
 use crate::settings::OutputSettings;
-use crate::{machine, reading};
 
 use output::{Output, print, print_bytes, print_summary, stream_summary};
 

@@ -5,21 +5,23 @@ use std::io::{BufRead, IsTerminal};
 use std::path::Path;
 
 use anyhow::Context;
+use fathom_check::answers::hunt;
+use fathom_check::engines::layer_engine;
+use fathom_check::model::assemble::Model;
+use fathom_check::model::user_file;
+use fathom_check::questions::assumption::Choices;
+use fathom_check::questions::plan::Plan;
+use fathom_check::simulate::{Choice, Simulation, SimulationError};
 use fathom_search::traces::path::Room;
 
 use super::check::{Outputs, report};
 use super::{Output, granted, plan, print, read_model, watcher};
-use crate::assemble::Model;
-use crate::assumption::Choices;
-use crate::plan::Plan;
 use crate::progress::Meter;
 use crate::report::Exit;
 use crate::report::text::plural;
 use crate::report::trace::{SavedDocument, Shown, step_line, write_run};
 use crate::session::Session;
 use crate::settings::{Destination, SimulateSettings, Walk};
-use crate::simulate::{Choice, Simulation, SimulationError};
-use crate::{hunt, layer_engine, user_file};
 
 const HELP: &str = "  NUMBER             take that step
   back [N]           take back the last step, or the last N

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
+use fathom_check::model::user_file::{self, Sort};
 use fathom_ltl::atom::AtomTable;
 use fathom_ltl::automaton::Automaton;
 use fathom_ltl::diagnostic::Mistakes;
@@ -19,7 +20,6 @@ use fathom_ltl::{hoa, ltl_file, parser, print};
 
 use crate::arguments::raw::TranslateArguments;
 use crate::report::Exit;
-use crate::user_file::{self, Sort};
 
 /// Translates, prints, and tells sizes and time if asked.
 pub fn run(arguments: &TranslateArguments) -> anyhow::Result<Exit> {

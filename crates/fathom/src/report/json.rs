@@ -2,17 +2,18 @@
 
 use std::io::{self, Write};
 
+use fathom_check::answers::check::{Answer, Checked, Verdict};
+use fathom_check::answers::coverage::{Coverage, Uncovered};
+use fathom_check::answers::exploration::{AutomatonFigures, Exploration, Usage};
+use fathom_check::engines::figures::{
+    CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures,
+};
+use fathom_check::limit::Limit;
+use fathom_check::model::assemble::Model;
+use fathom_check::trace::{Told, Trace};
 use fathom_lang::source::SourceText;
 use serde::Serialize;
 use serde_json::ser::Formatter;
-
-use crate::assemble::Model;
-use crate::check::{Answer, Checked, Verdict};
-use crate::coverage::{Coverage, Uncovered};
-use crate::exploration::{AutomatonFigures, Exploration, Usage};
-use crate::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures};
-use crate::limit::Limit;
-use crate::trace::{Told, Trace};
 
 /// The version of the object.
 pub const SCHEMA: u32 = 1;

@@ -6,7 +6,7 @@ pub mod say;
 pub mod text;
 pub mod trace;
 
-use crate::check::Verdict;
+use fathom_check::answers::check::Verdict;
 
 /// How a run ended, for the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

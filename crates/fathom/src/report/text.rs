@@ -4,17 +4,18 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
+use fathom_check::answers::check::{Answer, Checked, Verdict};
+use fathom_check::answers::coverage::{Coverage, Uncovered};
+use fathom_check::answers::exploration::Exploration;
+use fathom_check::engines::figures::{CostFigures, DiskFigures, Layers};
+use fathom_check::limit::Limit;
+use fathom_check::model::assemble::Model;
+pub use fathom_check::numbers::{bytes, count, plural};
+use fathom_check::questions::property::{Property, PropertyKind};
+
 use super::trace::Shown;
-use crate::assemble::Model;
-use crate::check::{Answer, Checked, Verdict};
-use crate::coverage::{Coverage, Uncovered};
-use crate::exploration::Exploration;
-use crate::figures::{CostFigures, DiskFigures, Layers};
-use crate::limit::Limit;
-use crate::property::{Property, PropertyKind};
 
 use super::escape::Printable;
-pub use crate::numbers::{bytes, count, plural};
 
 /// What is said where faults were not looked for everywhere.
 const PRUNED: &str = "note: faults were not looked for everywhere, only where the formula leads; --faults stop looks everywhere";

@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
+use fathom_check::answers::check::{Answer, Verdict};
+use fathom_check::model::assemble::Model;
+use fathom_check::questions::property::PropertyKind;
+use fathom_check::trace::{SavedTrace, Told, Trace, TraceFault, TraceMessage, TraceState, TraceStep};
 use serde::{Deserialize, Serialize};
-
-use crate::assemble::Model;
-use crate::check::{Answer, Verdict};
-use crate::property::PropertyKind;
-use crate::trace::{SavedTrace, Told, Trace, TraceFault, TraceMessage, TraceState, TraceStep};
 
 use super::escape::Printable;
 
@@ -132,7 +131,7 @@ pub fn write_run(model: &Model, trace: &Trace, shown: Shown, out: &mut dyn Write
     loop {
         let mut begins = number == stem && trace.cycle_length() > 0;
         if number == left_out.start && !left_out.is_empty() {
-            let steps = crate::numbers::plural(left_out.end - left_out.start, "step");
+            let steps = fathom_check::numbers::plural(left_out.end - left_out.start, "step");
             writeln!(out, "  {:>width$}  ... {steps} left out; --trace FILE writes them all", "")?;
             begins |= left_out.contains(&stem);
             number = left_out.end;
@@ -222,17 +221,17 @@ mod tests {
     use fathom_search::traces::path::Room;
 
     use super::*;
-    use crate::assemble::{Language, ModelOptions};
-    use crate::check::{self, Checked, Stop};
-    use crate::layer_engine::LayerEngine;
-    use crate::liveness::{self, LivenessEngine, LivenessSettings};
-    use crate::liveness_property::LivenessQuestions;
-    use crate::monitor::Clock;
-    use crate::plan::{Plan, Questions};
-    use crate::property::Faults;
     use crate::report::json;
-    use crate::resources::Resources;
-    use crate::simulate::Simulation;
+    use fathom_check::answers::check::{self, Checked, Stop};
+    use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+    use fathom_check::engines::layer_engine::LayerEngine;
+    use fathom_check::model::assemble::{Language, ModelOptions};
+    use fathom_check::monitor::Clock;
+    use fathom_check::questions::liveness_property::LivenessQuestions;
+    use fathom_check::questions::plan::{Plan, Questions};
+    use fathom_check::questions::property::Faults;
+    use fathom_check::resources::Resources;
+    use fathom_check::simulate::Simulation;
 
     /// Counts to `last`, and then goes on from `again`, for ever.
     fn counter(last: u32, again: u32) -> Model {

@@ -136,18 +136,103 @@ fn a_time_limit_counts_while_a_formula_is_translated() {
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
 }
 
-#[test]
-fn a_step_that_never_ends_does_not_keep_a_command_from_ending() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("long.m");
-    let text = "var x : 0..1;\nstartstate begin x := 0; end;\nrule \"long\" x = 0 ==>\nvar y : 0..1;\nbegin y := 0;\n\
-                for i : 0..1000000 do for j : 0..1000000 do y := 1 - y; end; end;\nx := y;\nend;\n";
+/// A model in which a loop of a trillion rounds, with these words around it, stands where a loop may stand.
+fn looping(folder: &Path, place: &str) -> String {
+    let part = |here: &str, text: &str| if here == place { text.to_owned() } else { String::new() };
+    let work = "for i : 0..1000000 do for j : 0..1000000 do y := 1 - y; end; end;";
+    let all = "forall i : 0..1000000 do forall j : 0..1000000 do x < 4 + i + j end end";
+    let text = format!(
+        "var x : 0..3;\nfunction f() : 0..1;\nvar y : 0..1;\nbegin\ny := 0;\n{work}\nreturn y;\nend;\n\
+         startstate var y : 0..1; begin y := 0; x := 0; {} end;\n\
+         rule \"count\" x < 3 ==> begin x := x + 1; end;\n\
+         rule \"long\" x = 3 {} ==>\nvar y : 0..1;\nvar n : 0..1000000000;\nbegin y := 0; n := 0; {} x := 0; end;\n{}",
+        part("start", work),
+        part("guard", &format!("& {all}")),
+        part("for", work)
+            + &part("function", "y := f();")
+            + &part("while", "while n < 1000000000 do n := n + 1; end;"),
+        part("invariant", &format!("invariant \"long\" x < 3 | {all};")),
+    );
+    let path = folder.join(format!("{place}.m"));
     std::fs::write(&path, text).unwrap();
-    for more in [&[][..], &["--no-jit"]] {
-        let path = path.display().to_string();
-        let words = [&["check", &path, "--time-limit", "300ms", "--ram", "256MiB"], more].concat();
-        let child = fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let ran = ended_within(child, Duration::from_secs(60));
-        assert!(matches!(ran.code, Some(0..=3)), "{:?}: {}", ran.code, ran.stderr);
+    path.display().to_string()
+}
+
+/// Where loops may stand.
+const PLACES: [&str; 6] = ["for", "while", "guard", "function", "invariant", "start"];
+
+/// The search ended because of that, in a step that never ends: it says what it knows, and the guard did not have to end the process.
+fn stopped_in_a_step(ran: &Ran, place: &str, limit: &str) {
+    assert_eq!(ran.code, Some(3), "{place}: {}", ran.stderr);
+    assert!(!ran.stderr.contains("did not"), "{place}: {}", ran.stderr);
+    let report = ran.json();
+    assert_eq!(report["limit"], limit, "{place}: {}", ran.stdout);
+    // The step is neither a fault nor a finding, and its state does not count as expanded.
+    assert!(!ran.stdout.contains("violated"), "{place}: {}", ran.stdout);
+    assert!(report["visits"].as_u64().is_some_and(|visits| visits <= 8), "{place}: {}", ran.stdout);
+}
+
+fn in_a_step(words: &[&str], path: &str) -> Child {
+    let common = ["check", path, "--ram", "256MiB", "--json", "-", "-q", "--max-loop", "2000000000"];
+    fathom(&[&common, words].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn the_clock_ends_a_step_that_never_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let searches: [&[&str]; 4] =
+        [&[], &["--no-jit", "-j", "2"], &["--engine", "tier"], &["--symmetry", "on"]];
+    let behaviours = ["auto", "ndfs", "ddfs", "semi-owcty"];
+    for place in PLACES {
+        let path = looping(folder.path(), place);
+        for more in searches {
+            let child = in_a_step(&[&["--time-limit", "300ms"], more].concat(), &path);
+            let ran = ended_within(child, Duration::from_secs(60));
+            stopped_in_a_step(&ran, place, "time");
+            assert_eq!(ran.json()["visits"], if place == "start" { 0 } else { 3 }, "{place}: {}", ran.stdout);
+        }
+        for engine in behaviours {
+            let words = ["--time-limit", "300ms", "--ltl", "G F \"x = 0\"", "--engine", engine];
+            let ran = ended_within(in_a_step(&words, &path), Duration::from_secs(60));
+            // The invariant is no part of the question.
+            if place != "invariant" {
+                stopped_in_a_step(&ran, place, "time");
+            }
+        }
+    }
+}
+
+/// Waits until a process catches a signal.
+fn await_catching(child: &Child, signal: Signal) {
+    let path = format!("/proc/{}/status", child.id());
+    let caught = || {
+        let status = std::fs::read_to_string(&path).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim().to_owned();
+        u64::from_str_radix(&mask, 16).unwrap() >> (signal.as_raw() - 1) & 1 == 1
+    };
+    while !caught() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn signals_end_a_step_that_never_ends_and_what_was_committed_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, signal) in [Signal::INT, Signal::TERM].into_iter().enumerate() {
+        for (jit, place) in PLACES.into_iter().flat_map(|place| [(true, place), (false, place)]) {
+            let path = looping(folder.path(), place);
+            let run = folder.path().join(format!("{place}-{jit}-{number}")).display().to_string();
+            let more: &[&str] = if jit { &[] } else { &["--no-jit"] };
+            let words = [&["--dir", &run, "--engine", "tier"], more].concat();
+            let child = in_a_step(&words, &path);
+            await_catching(&child, signal);
+            // Long enough to be in the step, most of the time; before it is as good.
+            std::thread::sleep(Duration::from_millis(100));
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            stopped_in_a_step(&ended_within(child, Duration::from_secs(60)), place, "interrupt");
+            // It goes on from there, and ends there again.
+            let again = in_a_step(&[&words[..], &["--resume", "--time-limit", "200ms"]].concat(), &path);
+            stopped_in_a_step(&ended_within(again, Duration::from_secs(60)), place, "time");
+        }
     }
 }

@@ -177,6 +177,11 @@ impl<'a> Walk<'a> {
     ) -> Result<Ending, SearchError> {
         let ending = match self.start(visited, purpose) {
             Err(SearchError::Budget(_)) => Ending::Budget,
+            // In the middle of a step: the observer is told that it was heard.
+            Err(SearchError::Stopped) => {
+                self.observer.stop();
+                Ending::Stopped
+            }
             other => other?,
         };
         Ok(if ending == Ending::Complete && self.cut > 0 { Ending::Depth } else { ending })

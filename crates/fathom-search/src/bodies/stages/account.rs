@@ -1,6 +1,6 @@
 //! What has a search counted so far, and how does it go from layer to layer?
 //!
-//! Only the leader of the crew is here. What was counted of a layer is *pending* until the next one is closed, so that a [boundary](super) is always whole.
+//! Only the leader of the workers is here. What was counted of a layer is *pending* until the next one is closed, so that a [boundary](super) is always whole.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,14 +10,15 @@ use fathom_disk::budget::BudgetError;
 use fathom_model::record::Records;
 use fathom_model::system::{expand_some, initial_all};
 
-use super::crew::Crew;
-use super::desk::{Desk, LayerShare, Task};
-use super::tally::Tally;
-use super::{LayerPolicy, Moment, OldestDuplicate};
+use super::expand::StageShare;
+use super::shift::{self, Order, Own, StageWorkers};
+use super::{CheckpointReason, OldestDuplicate, StagePolicy};
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
+use crate::expansion::buffers::Buffers;
+use crate::expansion::tally::Tally;
 use crate::task::watch::{Condition, Finding};
-use crate::task::{Ending, LayerSizes, Outcome};
+use crate::task::{Ending, LayerSizes, Outcome, Task};
 
 /// What was counted so far.
 pub(super) struct Account<'a> {
@@ -50,14 +51,15 @@ impl<'a> Account<'a> {
     }
 
     /// Offers the initial states and closes their layer.
-    pub(super) fn start<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<(), SearchError> {
-        self.offer_initial(crew)?;
-        self.close(crew)
+    pub(super) fn start<P: StagePolicy>(&mut self, workers: &StageWorkers<'_, P>) -> Result<(), SearchError> {
+        self.offer_initial(workers)?;
+        self.close(workers)
     }
 
-    fn offer_initial<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<(), SearchError> {
-        let seat = &mut *crew.own_seat();
-        let Desk { steps, charge, .. } = &mut seat.desk;
+    fn offer_initial<P: StagePolicy>(&mut self, workers: &StageWorkers<'_, P>) -> Result<(), SearchError> {
+        let mut own = workers.leader();
+        let Own { buffers, worker } = &mut *own;
+        let Buffers { steps, charge, .. } = buffers;
         let held = charge.bytes() - steps.bytes();
         initial_all(self.task.system, steps, &mut |bytes| charge.resize(held + bytes))?;
         self.pending.faults += steps.faults().len() as u64;
@@ -69,25 +71,28 @@ impl<'a> Account<'a> {
                 }
             }
         }
-        let policy = crew.shared_policy();
-        policy.offer(&mut seat.worker, steps.targets())?;
-        policy.flush(&mut seat.worker)
+        let policy = workers.shift().shared_policy();
+        policy.offer_steps(worker, None, Records::new(&[], self.task.system.shape().words()), steps)?;
+        policy.flush(worker)
     }
 
     /// Expands layer after layer; says why it ended.
-    pub(super) fn layers<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<Ending, SearchError> {
+    pub(super) fn layers<P: StagePolicy>(
+        &mut self,
+        workers: &StageWorkers<'_, P>,
+    ) -> Result<Ending, SearchError> {
         while self.frontier > 0 {
             if self.task.settings.max_depth.is_some_and(|depth| self.layer() > depth) {
                 return Ok(Ending::Depth);
             }
-            if self.expand_layer(crew)? {
+            if self.expand_layer(workers)? {
                 return Ok(Ending::Stopped);
             }
             let found = self.done.findings.any() || self.pending.findings.any();
             if self.task.settings.stop_at_first && found {
                 return Ok(Ending::Found);
             }
-            self.close(crew)?;
+            self.close(workers)?;
         }
         Ok(Ending::Complete)
     }
@@ -98,9 +103,9 @@ impl<'a> Account<'a> {
     }
 
     /// Closes the next layer: from here on what was counted of the one before it counts.
-    fn close<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<(), SearchError> {
+    fn close<P: StagePolicy>(&mut self, workers: &StageWorkers<'_, P>) -> Result<(), SearchError> {
         let began = Instant::now();
-        let closed = crew.close()?;
+        let closed = shift::close(workers)?;
         self.pending.cost.close += began.elapsed();
         let layer = self.layers.len() as u64;
         if closed.states > 0 {
@@ -117,15 +122,15 @@ impl<'a> Account<'a> {
         };
         self.done.take(&mut self.pending);
         if self.frontier > 0 {
-            crew.policy().checkpoint(&|| self.boundary(), Moment::Passing)?;
+            workers.shift().policy().checkpoint(&|| self.boundary(), CheckpointReason::Passing)?;
         }
         Ok(())
     }
 
     /// Expands every state of the current layer; true if the observer stopped it.
-    fn expand_layer<P: LayerPolicy>(&mut self, crew: &Crew<'_, P>) -> Result<bool, SearchError> {
-        let share = Arc::new(LayerShare {
-            layer: self.layer(),
+    fn expand_layer<P: StagePolicy>(&mut self, workers: &StageWorkers<'_, P>) -> Result<bool, SearchError> {
+        let share = Arc::new(StageShare {
+            stage: self.layer(),
             frontier: self.frontier,
             states_before: self.layers.sum(),
             transitions_before: self.done.transitions,
@@ -134,8 +139,8 @@ impl<'a> Account<'a> {
             stopped: AtomicBool::new(false),
         });
         let together = self.frontier >= self.task.settings.tuning.shared_layer_min;
-        let outcome = crew.expand(&share, together);
-        crew.for_each_seat(|seat| self.pending.take(&mut seat.desk.tally));
+        let outcome = workers.carry_out(Order::Expand(Arc::clone(&share)), together);
+        workers.all().iter_mut().for_each(|own| self.pending.take(&mut own.buffers.tally));
         outcome.map(|()| share.stopped.load(Ordering::Relaxed))
     }
 
@@ -149,8 +154,8 @@ impl<'a> Account<'a> {
         bytes
     }
 
-    /// Takes up what [`Account::boundary`] gave; `desk` is room to find faults again.
-    pub(super) fn restore(&mut self, boundary: &[u8], desk: &mut Desk) -> Result<(), SearchError> {
+    /// Takes up what [`Account::boundary`] gave; `buffers` is room to find faults again.
+    pub(super) fn restore(&mut self, boundary: &[u8], buffers: &mut Buffers) -> Result<(), SearchError> {
         let mut bytes = Reader(boundary);
         let mut read = || {
             let frontier = bytes.u64()?;
@@ -164,12 +169,12 @@ impl<'a> Account<'a> {
         }
         (self.frontier, self.locality, self.done, self.layers) = (frontier, locality, done, layers);
         self.steps_before = self.done.transitions;
-        self.restore_faults(desk)
+        self.restore_faults(buffers)
     }
 
     /// Finds the faults of restored findings again.
-    fn restore_faults(&mut self, desk: &mut Desk) -> Result<(), SearchError> {
-        let Desk { steps, charge, .. } = desk;
+    fn restore_faults(&mut self, buffers: &mut Buffers) -> Result<(), SearchError> {
+        let Buffers { steps, charge, .. } = buffers;
         let held = charge.bytes() - steps.bytes();
         let words = self.task.system.shape().words();
         for finding in self.done.findings.0.iter_mut().flatten() {
@@ -189,21 +194,26 @@ impl<'a> Account<'a> {
     }
 
     /// Tells the policy how it ended.
-    pub(super) fn finish<P: LayerPolicy>(
+    pub(super) fn finish<P: StagePolicy>(
         mut self,
-        crew: &Crew<'_, P>,
+        workers: &StageWorkers<'_, P>,
         ending: Result<Ending, SearchError>,
     ) -> Result<Outcome, SearchError> {
         let (ending, refusal) = match ending {
             Err(SearchError::Budget(refusal)) => (Ending::Budget, Some(refusal)),
+            // While the starts were made: there is no boundary yet, and nothing to keep.
+            Err(SearchError::Stopped) if self.layers.is_empty() => {
+                self.task.observer.stop();
+                return Ok(self.outcome_at_boundary(false));
+            }
             other => (other?, None),
         };
         let boundary = self.boundary();
-        let mut policy = crew.policy();
+        let mut policy = workers.shift().policy();
         match ending {
-            Ending::Complete => policy.checkpoint(&|| boundary.clone(), Moment::Complete)?,
+            Ending::Complete => policy.checkpoint(&|| boundary.clone(), CheckpointReason::Complete)?,
             Ending::Found | Ending::Depth | Ending::Stopped => {
-                policy.checkpoint(&|| boundary.clone(), Moment::Stopping)?;
+                policy.checkpoint(&|| boundary.clone(), CheckpointReason::Stopping)?;
             }
             Ending::Budget => {}
         }

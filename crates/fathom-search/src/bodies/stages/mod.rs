@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!            +-- next_batch --> expand --> offer --> flush --+                   +-- close_share --+       (threads)
-//!   layer d -+-- next_batch --> expand --> offer --> flush --+-- prepare_close --+-- close_share --+-- close_layer --> layer d + 1
+//!   layer d -+-- next_batch --> expand --> offer --> flush --+-- prepare_close --+-- close_share --+-- close_stage --> layer d + 1
 //!            +-- ...                                         |                   +-- ...           |
 //! ```
-//! The body hands out batches, expands them, counts, and tests conditions on every source. A [`LayerPolicy`] says where layers live, what a
+//! The body hands out batches, expands them, counts, and tests conditions on every source. A [`StagePolicy`] says where layers live, what a
 //! candidate is compared with and when, and what is forgotten. All results are functions of the *set* of states in each layer, so they
 //! are the same for every policy that is exact, every budget and every number of threads.
 //!
@@ -15,23 +15,22 @@
 //! Memory of the body: per thread one batch of sources and one buffer of steps, both charged.
 
 mod account;
-mod crew;
-mod desk;
-mod tally;
+mod expand;
+mod shift;
 
 use fathom_disk::budget::Budget;
 use fathom_model::record::{RecordBuffer, Records};
+use fathom_model::steps::Steps;
 use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
-use crate::task::{Observer, Outcome, Settings, Unobserved};
+use crate::expansion::buffers::Buffers;
+use crate::task::{Observer, Outcome, Settings, Task, Unobserved};
 
 use account::Account;
-use crew::Crew;
-use desk::{Desk, Task};
 
 /// Where layers live, what candidates are compared with, when, and what is forgotten.
-pub trait LayerPolicy: Send + Sync {
+pub trait StagePolicy: Send + Sync {
     /// What one thread keeps for itself: buffers of candidates, cursors.
     type Worker: Send;
 
@@ -40,6 +39,18 @@ pub trait LayerPolicy: Send + Sync {
 
     /// Takes candidates for the next layer: any order, any repetition, known states too.
     fn offer(&self, worker: &mut Self::Worker, candidates: Records<'_>) -> Result<(), SearchError>;
+
+    /// Takes what some states of a stage lead to; no stage and no sources for the initial states. Policies that keep parents, provenance or values look at sources and steps;
+    /// to others only the targets matter.
+    fn offer_steps(
+        &self,
+        worker: &mut Self::Worker,
+        _stage: Option<u64>,
+        _sources: Records<'_>,
+        steps: &Steps,
+    ) -> Result<(), SearchError> {
+        self.offer(worker, steps.targets())
+    }
 
     /// Hands over whatever the worker still holds back of what it was offered.
     fn flush(&self, worker: &mut Self::Worker) -> Result<(), SearchError>;
@@ -51,7 +62,7 @@ pub trait LayerPolicy: Send + Sync {
     fn close_share(&self, worker: &mut Self::Worker) -> Result<(), SearchError>;
 
     /// Makes the next layer of the candidates: each state once, and none that is known. From now on it is the layer handed out.
-    fn close_layer(&mut self, workers: &mut [&mut Self::Worker]) -> Result<ClosedLayer, SearchError>;
+    fn close_stage(&mut self, workers: &mut [&mut Self::Worker]) -> Result<ClosedStage, SearchError>;
 
     /// Fills `batch` with up to `records` states of the current layer that were not handed out yet; empty when there are no more.
     fn next_batch(
@@ -63,14 +74,18 @@ pub trait LayerPolicy: Send + Sync {
 
     /// Told of every boundary, so that it may be made to last: `boundary` is what [`go_on`] needs beside the policy's own. Candidates offered since
     /// the last layer was closed are not part of it.
-    fn checkpoint(&mut self, _boundary: &dyn Fn() -> Vec<u8>, _moment: Moment) -> Result<(), SearchError> {
+    fn checkpoint(
+        &mut self,
+        _boundary: &dyn Fn() -> Vec<u8>,
+        _reason: CheckpointReason,
+    ) -> Result<(), SearchError> {
         Ok(())
     }
 }
 
 /// When a policy is told of a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum CheckpointReason {
     /// The search goes on at once.
     Passing,
     /// The search ends here, though there is more to expand.
@@ -81,7 +96,7 @@ pub enum Moment {
 
 /// What is known of a layer when it is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClosedLayer {
+pub struct ClosedStage {
     /// How many states it has.
     pub states: u64,
     /// The earliest layer that a candidate for this one was already in, if the policy knows.
@@ -100,18 +115,18 @@ pub enum OldestDuplicate {
 }
 
 /// Closes a layer that one worker alone has offered candidates for.
-pub(crate) fn close_alone<P: LayerPolicy>(
+pub(crate) fn close_alone<P: StagePolicy>(
     policy: &mut P,
     worker: &mut P::Worker,
-) -> Result<ClosedLayer, SearchError> {
+) -> Result<ClosedStage, SearchError> {
     policy.prepare_close(&mut [worker])?;
     policy.close_share(worker)?;
-    policy.close_layer(&mut [worker])
+    policy.close_stage(&mut [worker])
 }
 
 /// Searches breadth-first from the initial states. A budget that is used up is an ending; on any other error of the machine, what the policy
 /// has committed stays.
-pub fn run<P: LayerPolicy>(
+pub fn run<P: StagePolicy>(
     system: &dyn TransitionSystem,
     policy: &mut P,
     budget: &Budget,
@@ -119,17 +134,17 @@ pub fn run<P: LayerPolicy>(
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
     let task = Task { system, budget, settings, observer };
-    let crew = Crew::new(task, policy)?;
+    let workers = shift::workers(task, policy)?;
     let mut account = Account::new(task)?;
-    let ending = crew.with_members(|| {
-        account.start(&crew)?;
-        account.layers(&crew)
+    let ending = workers.together(|| {
+        account.start(&workers)?;
+        account.layers(&workers)
     });
-    account.finish(&crew, ending)
+    account.finish(&workers, ending)
 }
 
 /// Goes on from a boundary of a search of the same system with the same settings, limits and threads aside. The policy has the layers up to there.
-pub fn go_on<P: LayerPolicy>(
+pub fn go_on<P: StagePolicy>(
     system: &dyn TransitionSystem,
     policy: &mut P,
     budget: &Budget,
@@ -138,11 +153,11 @@ pub fn go_on<P: LayerPolicy>(
     boundary: &[u8],
 ) -> Result<Outcome, SearchError> {
     let task = Task { system, budget, settings, observer };
-    let crew = Crew::new(task, policy)?;
+    let workers = shift::workers(task, policy)?;
     let mut account = Account::new(task)?;
-    account.restore(boundary, &mut crew.own_seat().desk)?;
-    let ending = crew.with_members(|| account.layers(&crew));
-    account.finish(&crew, ending)
+    account.restore(boundary, &mut workers.leader().buffers)?;
+    let ending = workers.together(|| account.layers(&workers));
+    account.finish(&workers, ending)
 }
 
 /// What was known at a boundary, as the outcome of a search that ended there; without a boundary, of one that has not begun.
@@ -155,7 +170,7 @@ pub fn at_boundary(
     let task = Task { system, budget, settings, observer: &Unobserved };
     let mut account = Account::new(task)?;
     if let Some(boundary) = boundary {
-        account.restore(boundary, &mut Desk::new(task, 1)?)?;
+        account.restore(boundary, &mut Buffers::new(task, 1)?)?;
     }
     Ok(account.outcome_at_boundary(boundary.is_some()))
 }

@@ -22,7 +22,7 @@ use fathom_disk::table::{DIRECT_BITS_MAX, RECENT_BYTES, RecentKeys, ShardedTable
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use crate::bodies::stages::{ClosedLayer, LayerPolicy, OldestDuplicate};
+use crate::bodies::stages::{ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::stores::Layered;
 use crate::stores::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
@@ -299,7 +299,7 @@ fn insert(
     Ok(())
 }
 
-impl LayerPolicy for RamTable {
+impl StagePolicy for RamTable {
     type Worker = Worker;
 
     fn worker(&self) -> Result<Worker, SearchError> {
@@ -369,7 +369,7 @@ impl LayerPolicy for RamTable {
         self.closing.encode_ranges(&self.layers, *number, encoder, kept)
     }
 
-    fn close_layer(&mut self, workers: &mut [&mut Worker]) -> Result<ClosedLayer, SearchError> {
+    fn close_stage(&mut self, workers: &mut [&mut Worker]) -> Result<ClosedStage, SearchError> {
         let words = self.layers.width().words();
         self.closing.take_parts(|parts| self.layers.push(parts))?;
         let mut states = 0;
@@ -382,7 +382,7 @@ impl LayerPolicy for RamTable {
             worker.served = usize::MAX;
         }
         self.cursors.iter().for_each(|cursor| cursor.0.store(0, Ordering::Relaxed));
-        Ok(ClosedLayer { states: states as u64, oldest_duplicate: OldestDuplicate::Unknown })
+        Ok(ClosedStage { states: states as u64, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
     fn next_batch(

@@ -18,7 +18,7 @@ use super::commit::{live_bytes_of, set_ballast};
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use super::{DiskUse, Options};
-use crate::bodies::stages::{LayerPolicy, Moment, close_alone};
+use crate::bodies::stages::{CheckpointReason, StagePolicy, close_alone};
 use crate::error::SearchError;
 use crate::files::clock::Clock;
 use crate::files::cursor::Cursor;
@@ -77,9 +77,9 @@ impl Journal {
         &mut self,
         layers: &Layers,
         boundary: &dyn Fn() -> Vec<u8>,
-        moment: Moment,
+        reason: CheckpointReason,
     ) -> Result<(), SearchError> {
-        if moment == Moment::Passing && !self.clock.is_due() {
+        if reason == CheckpointReason::Passing && !self.clock.is_due() {
             return Ok(());
         }
         self.commit(layers, boundary())
@@ -135,7 +135,7 @@ impl Journal {
     }
 
     /// Makes the layers those of a policy that has none yet.
-    pub(in crate::engines) fn restore<P: LayerPolicy>(&self, policy: &mut P) -> Result<(), SearchError> {
+    pub(in crate::engines) fn restore<P: StagePolicy>(&self, policy: &mut P) -> Result<(), SearchError> {
         let StoredLayers { store, place, .. } = &self.stored;
         let mut worker = policy.worker()?;
         let mut cursor = LayerCursor::new(place.width, &place.budget)?;

@@ -43,7 +43,7 @@ use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use crate::bodies::stages::{ClosedLayer, LayerPolicy, Moment, OldestDuplicate};
+use crate::bodies::stages::{CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::files::clock::Clock;
 use crate::stores::Layered;
@@ -284,7 +284,7 @@ impl Tier {
     }
 }
 
-impl LayerPolicy for Tier {
+impl StagePolicy for Tier {
     type Worker = Candidates;
 
     fn worker(&self) -> Result<Candidates, SearchError> {
@@ -307,7 +307,7 @@ impl LayerPolicy for Tier {
         self.close_shards()
     }
 
-    fn close_layer(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedLayer, SearchError> {
+    fn close_stage(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedStage, SearchError> {
         let states = self.end_closing(workers);
         if self.shares.tight {
             self.closing.tools.clear();
@@ -321,7 +321,7 @@ impl LayerPolicy for Tier {
         self.measure_disk(self.closing.spilled);
         self.grow_window()?;
         self.adjust(workers, states)?;
-        Ok(ClosedLayer { states, oldest_duplicate: OldestDuplicate::Unknown })
+        Ok(ClosedStage { states, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
     fn next_batch(
@@ -335,13 +335,17 @@ impl LayerPolicy for Tier {
         Ok(cursor.take(store, records, batch)?)
     }
 
-    fn checkpoint(&mut self, boundary: &dyn Fn() -> Vec<u8>, moment: Moment) -> Result<(), SearchError> {
-        let limit = self.above_limit().filter(|_| moment == Moment::Passing);
+    fn checkpoint(
+        &mut self,
+        boundary: &dyn Fn() -> Vec<u8>,
+        reason: CheckpointReason,
+    ) -> Result<(), SearchError> {
+        let limit = self.above_limit().filter(|_| reason == CheckpointReason::Passing);
         if self.at_rest.is_some() {
             // It was over when it was taken up.
             return Ok(());
         }
-        if moment != Moment::Passing || limit.is_some() || self.clock.is_due() {
+        if reason != CheckpointReason::Passing || limit.is_some() || self.clock.is_due() {
             self.commit(&boundary())?;
         }
         limit.map_or(Ok(()), Err)

@@ -1,0 +1,92 @@
+//! What does one exploration of a model find out?
+//!
+//! [`explore`] is what `fathom explore` does, without the printing: model in, [`Exploration`] out. Limits end it early with what is
+//! known so far; only a machine that fails is an error.
+
+use std::time::Instant;
+
+use fathom_model::system::TransitionSystem;
+use fathom_search::task::{Ending, Settings, Tuning};
+
+use crate::answers::coverage::Coverage;
+use crate::answers::exploration::{AutomatonFigures, Counts, DiskUsage, Exploration, Usage, limit_of};
+use crate::engines::layer_engine::{LayerEngine, Searched};
+use crate::engines::liveness_search;
+use crate::error::RunError;
+use crate::folder::home::Home;
+use crate::model::assemble::Model;
+use crate::model::execution::Execution;
+use crate::monitor::Monitor;
+use crate::questions::liveness_property::LivenessProperty;
+use crate::resources::Resources;
+
+/// Explores the whole reachable space of a model, or of its product with the automaton of a property, up to the limits. `auto` begins with the engine that tells the locality, unless the run is to
+/// last, and if that one's memory does not suffice, begins again with the one that needs least.
+pub fn explore(
+    model: &Model,
+    property: Option<&LivenessProperty>,
+    engine: LayerEngine,
+    resources: &Resources,
+    monitor: &dyn Monitor,
+    home: Option<&Home>,
+) -> Result<Exploration, RunError> {
+    let execution = Execution::wanted(resources, monitor);
+    let product;
+    let plain;
+    let system: &dyn TransitionSystem = match property {
+        Some(property) => {
+            product = liveness_search::product(model, property, &property.automaton, &[], execution)?;
+            &product
+        }
+        None => {
+            plain = model.system(Vec::new(), execution);
+            &plain
+        }
+    };
+    let settings = Settings {
+        threads: resources.threads,
+        conditions: Vec::new(),
+        stop_at_first: false,
+        max_depth: resources.max_depth,
+        coverage: true,
+        tuning: Tuning::default(),
+    };
+    let began = Instant::now();
+    let lasts = home.is_some_and(|home| home.settings().lasts());
+    let first = match engine {
+        LayerEngine::Auto(_) if !lasts => LayerEngine::Positions,
+        engine => engine,
+    };
+    let mut budget = resources.data_budget()?;
+    let mut searched = first.search(system, &budget, &settings, monitor, home)?;
+    if first != engine && searched.outcome.ending == Ending::Budget {
+        monitor.say("the memory does not suffice to tell the locality: beginning again without it");
+        monitor.abandoned(0);
+        drop(searched);
+        budget = resources.data_budget()?;
+        searched = engine.search(system, &budget, &settings, monitor, home)?;
+    }
+    let elapsed = began.elapsed();
+    monitor.finish().map_err(RunError::Records)?;
+    let Searched { engine, outcome, gave_up, disk, cost, .. } = searched;
+    let mut counts = Counts::of(&outcome);
+    if property.is_some() {
+        // Where a product ends, the automaton has dropped the run.
+        counts.deadlocks = None;
+    }
+    Ok(Exploration {
+        engine,
+        store: None,
+        automaton: property.map(AutomatonFigures::of),
+        limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),
+        // What the automaton drops is not what the model never does.
+        coverage: Coverage::of(model.program(), &outcome.actions_taken).filter(|_| property.is_none()),
+        counts,
+        record_bits: system.shape().width_bits,
+        usage: Usage::of(resources, &budget, elapsed),
+        disk: disk.map(DiskUsage::of),
+        cost,
+        passes: None,
+        early: None,
+    })
+}

@@ -1,0 +1,90 @@
+//! Which engine looks for an accepting run, and how?
+//!
+//! Depth-first engines know accepting states: where a product has several marks (fairness), they get it with its marks counted. The fix-point takes marks as they
+//! are. Semi-external engines generate the product first (`semi_external.rs`).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fathom_ltl::automaton::Automaton;
+use fathom_ltl::product::Product;
+use fathom_model::system::TransitionSystem;
+use fathom_search::error::SearchError;
+use fathom_search::task::{Ending, Observer, Progress};
+
+use crate::engines::layer_engine::LayerEngine;
+use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
+use crate::engines::{counted, nested, semi_external, while_generating};
+use crate::error::RunError;
+use crate::model::assemble::Model;
+use crate::model::execution::Execution;
+use crate::model::system::System;
+use crate::monitor::Monitor;
+use crate::questions::liveness_property::LivenessProperty;
+
+/// The product of a model and an automaton that reads the labels of a property.
+pub fn product(
+    model: &Model,
+    property: &LivenessProperty,
+    automaton: &Automaton,
+    fair: &[u32],
+    execution: Execution<'_>,
+) -> Result<Product<System>, RunError> {
+    let system = model.system(property.labels.clone(), execution);
+    Ok(Product::new(system, automaton.clone(), property.names.clone(), fair)?)
+}
+
+/// Searches a product. Lasso and path are of the product.
+pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
+    match task.engine {
+        LivenessEngine::Auto => by_itself(product, task),
+        LivenessEngine::Ndfs | LivenessEngine::Bitstate => counted::search(product, task, nested::search),
+        LivenessEngine::Ddfs => counted::search(product, task, semi_external::search),
+        LivenessEngine::SemiOwcty => semi_external::search(product, task),
+    }
+}
+
+/// Looks a little way on the fly first: most violations are not far, and small products are done with. Then all states.
+fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
+    let hunt = Hunt { monitor: task.monitor, expanded: AtomicU64::new(0) };
+    let lasts = task.home.is_some_and(|home| home.settings().lasts());
+    let generation = LayerEngine::Ram;
+    let hunting = Task { engine: LivenessEngine::Ndfs, generation, stack: None, observer: &hunt, ..*task };
+    match counted::search(product, &hunting, nested::search) {
+        Ok(found) => {
+            let over = match found.ending {
+                Ending::Found => true,
+                Ending::Complete => !lasts,
+                Ending::Stopped => task.monitor.stop(),
+                Ending::Depth | Ending::Budget => false,
+            };
+            if over {
+                return Ok(found);
+            }
+        }
+        Err(RunError::Search(SearchError::Budget(_))) => {}
+        Err(error) => return Err(error),
+    }
+    // With several marks only the fix-point takes the product as it is; without, what fits is known when all states are.
+    let engine =
+        if product.shape().mark_count > 1 { LivenessEngine::SemiOwcty } else { LivenessEngine::Auto };
+    while_generating::search(product, &Task { engine, ..*task })
+}
+
+/// Watches a search that is to end soon.
+struct Hunt<'a> {
+    monitor: &'a dyn Monitor,
+    expanded: AtomicU64,
+}
+
+/// States that are expanded on the fly before all of them are generated.
+const HUNT_VISITS: u64 = 200_000;
+
+impl Observer for Hunt<'_> {
+    fn stop(&self) -> bool {
+        self.expanded.load(Ordering::Relaxed) >= HUNT_VISITS || self.monitor.stop()
+    }
+
+    fn progress(&self, progress: Progress) {
+        self.expanded.store(progress.expanded, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,142 @@
+//! What is a search for an accepting run asked, and what does it find out?
+
+use std::path::Path as FilePath;
+
+use fathom_disk::budget::Budget;
+use fathom_ltl::automaton::Automaton;
+use fathom_model::record::Checksum;
+use fathom_search::bodies::depth_first::Found;
+use fathom_search::files::closed_set::Recurs;
+use fathom_search::task::{Ending, Observer};
+use fathom_search::traces::lasso::Lasso;
+use fathom_search::traces::path::Room;
+
+use crate::engines::figures::{DiskFigures, IoFigures, Layers, PassFigures};
+use crate::engines::layer_engine::LayerEngine;
+use crate::folder::home::Home;
+use crate::limit::Limit;
+use crate::monitor::Monitor;
+use crate::questions::liveness_property::LivenessProperty;
+use crate::resources::Resources;
+
+/// An engine that looks for accepting runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LivenessEngine {
+    /// A short nested depth-first search; then all states, and by what fits in memory the fix-point or the double depth-first search.
+    #[default]
+    Auto,
+    /// Nested depth-first search, exact, on the fly; in RAM or on disk.
+    Ndfs,
+    /// Fix-point over a perfect hash, exact.
+    SemiOwcty,
+    /// Double depth-first search over a perfect hash, exact.
+    Ddfs,
+    /// Nested depth-first search with three bits per state: it may miss.
+    Bitstate,
+}
+
+/// What a search in a product found out.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// The engine that decided.
+    pub engine: LivenessEngine,
+    /// Why it ended.
+    pub ending: Ending,
+    /// Distinct states of what was searched.
+    pub states: u64,
+    /// Steps from them.
+    pub transitions: u64,
+    /// States expanded in all.
+    pub visits: u64,
+    /// Steps made in all.
+    pub edges: u64,
+    /// Faulting steps and starts, and states whose labels faulted.
+    pub faults: u64,
+    /// The sizes of layers, if it was generated so.
+    pub layers: Layers,
+    /// An accepting run of the product.
+    pub lasso: Option<Lasso>,
+    /// What ended the search for an accepting run that there is, if none is told.
+    pub untraced: Option<Limit>,
+    /// How a fault was first met in the product.
+    pub fault: Option<Found>,
+    /// What ended the search for the way to a fault that there is, if none is told.
+    pub fault_untraced: Option<Limit>,
+    /// Threads that expanded states.
+    pub threads: usize,
+    /// Where states were stored.
+    pub store: &'static str,
+    /// Why the machine could not go on, if that is why it ended.
+    pub gave_up: Option<Limit>,
+    /// What files took, and the operations on them, if there are files.
+    pub disk: Option<(DiskFigures, Vec<IoFigures>)>,
+    /// Whether there are ranks that prove that there is no accepting run.
+    pub certified: bool,
+    /// What passes over all states came to, if there were any.
+    pub passes: Option<PassFigures>,
+    /// What told of an accepting run while states were generated, if that is how it was found.
+    pub early: Option<&'static str>,
+    /// Over all states, if they were expanded breadth-first.
+    pub checksum: Option<Checksum>,
+}
+
+/// What is searched for, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a> {
+    pub(crate) engine: LivenessEngine,
+    /// Whether the steps of every cycle all carry every mark, or none does.
+    pub(crate) weak: bool,
+    /// Which states an accepting run may come back to for ever.
+    pub(crate) recurs: Recurs<'a>,
+    pub(crate) stop_at_fault: bool,
+    pub(crate) resources: &'a Resources,
+    pub(crate) budget: &'a Budget,
+    /// Where a run goes that is told.
+    pub(crate) room: &'a Room,
+    pub(crate) monitor: &'a dyn Monitor,
+    /// Who is told of a search on the fly: the same, or one that ends it sooner.
+    pub(crate) observer: &'a dyn Observer,
+    /// How states are generated where all of them are at first.
+    pub(crate) generation: LayerEngine,
+    /// Where the path of a depth-first search goes when it is on disk, if the user said so.
+    pub(crate) stack: Option<&'a FilePath>,
+    /// Where they live on disk, when they do.
+    pub(crate) home: Option<&'a Home>,
+}
+
+impl Searched {
+    /// Whether there is an accepting run, told or not.
+    pub(crate) fn is_violated(&self) -> bool {
+        self.lasso.is_some() || self.untraced.is_some()
+    }
+}
+
+impl LivenessEngine {
+    /// Those that miss nothing.
+    pub const EXACT: [LivenessEngine; 4] =
+        [LivenessEngine::Auto, LivenessEngine::Ndfs, LivenessEngine::SemiOwcty, LivenessEngine::Ddfs];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            LivenessEngine::Auto => "auto",
+            LivenessEngine::Ndfs => "ndfs",
+            LivenessEngine::SemiOwcty => "semi-owcty",
+            LivenessEngine::Ddfs => "ddfs",
+            LivenessEngine::Bitstate => "bitstate",
+        }
+    }
+
+    /// Whether its runs can last: be gone on with, and leave certificates.
+    pub fn lasts(self) -> bool {
+        matches!(self, LivenessEngine::Auto | LivenessEngine::SemiOwcty)
+    }
+
+    /// The automaton that suits it: with accepting states, or the smaller one with marks on edges where that makes no other difference.
+    pub(crate) fn automaton(self, property: &LivenessProperty) -> &Automaton {
+        match self {
+            LivenessEngine::SemiOwcty if !property.is_weak() => &property.generalised,
+            _ => &property.searched,
+        }
+    }
+}

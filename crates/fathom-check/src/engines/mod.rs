@@ -1,0 +1,21 @@
+//! Which engine searches, and what is left of its search?
+//!
+//! | file | question |
+//! |---|---|
+//! | [`figures`] | what did the files of a search take, and where did its time go? |
+//! | [`layer_engine`] | which engine searches breadth-first, and what is left of its search? |
+//! | [`liveness_task`] | what is a search for an accepting run asked, and what does it find out? |
+//! | `nested` | how is an accepting run looked for on the fly, depth-first? |
+//! | `counted` | how does an engine that knows accepting states alone search a product with several marks? |
+//! | `semi_external` | how is a product generated that may not fit in memory, and searched for an accepting run? |
+//! | `while_generating` | how does `auto` look for accepting runs while it generates all states? |
+//! | [`liveness_search`] | which engine looks for an accepting run, and how? |
+
+mod counted;
+pub mod figures;
+pub mod layer_engine;
+pub mod liveness_search;
+pub mod liveness_task;
+mod nested;
+pub(crate) mod semi_external;
+mod while_generating;

@@ -1,0 +1,33 @@
+//! Questions about a model, and their answers: the library between a search and a program. It knows no command line, no terminal and no signals.
+//!
+//! | module | question |
+//! |---|---|
+//! | [`model`] | how does a text become a system? |
+//! | [`questions`] | what is asked about a model? |
+//! | [`trace`] | what are the words for a run? |
+//! | [`folder`] | where does a search live on disk, and what makes the folder ours? |
+//! | [`engines`] | which engine searches, and what is left of its search? |
+//! | [`answers`] | what is the answer to a question about a model? |
+//! | [`simulate`] | where can a model go from here? |
+//! | [`export`] | how is a state space written for other programs? |
+//! | [`resources`] | what may a search use, and when does it give up? |
+//! | [`monitor`] | who watches a search from outside? |
+//! | [`limit`] | why does a search end before it is complete? |
+//! | [`error`] | why could a search not be made? |
+//! | [`machine`] | how much memory is there, and how much was taken? |
+//! | [`numbers`] | how is a number of things written? |
+
+pub mod answers;
+pub mod engines;
+pub mod error;
+pub mod export;
+pub mod folder;
+pub mod limit;
+pub mod machine;
+pub mod model;
+pub mod monitor;
+pub mod numbers;
+pub mod questions;
+pub mod resources;
+pub mod simulate;
+pub mod trace;

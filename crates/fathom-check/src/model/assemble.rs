@@ -1,0 +1,306 @@
+//! Where is a source turned into a program, and a program into a system? Here, and nowhere else.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fathom_exec::interpreter::Interpreter;
+use fathom_lang::diagnostic::Diagnostics;
+use fathom_lang::dve::{self, DveOptions};
+use fathom_lang::murphi::{self, MurphiOptions};
+use fathom_lang::nearest::nearest;
+use fathom_lang::source::SourceText;
+use fathom_model::expression::{Expression, Overflow};
+use fathom_model::program::{Label, Program, VariableId};
+use fathom_model::symmetry::{Symmetric, Symmetry};
+use fathom_model::values::PossibleValues;
+
+use crate::model::execution::Execution;
+use crate::model::system::System;
+use crate::model::user_file::{self, ReadError};
+
+/// What a user may choose about a model from outside.
+#[derive(Clone, Debug, Default)]
+pub struct ModelOptions {
+    /// Values for constants, in place of those in the text.
+    pub constants: Vec<(String, i64)>,
+    /// What happens to values that do not fit their type.
+    pub overflow: Overflow,
+    /// Whether states that are alike are one, where the language has values that are.
+    pub symmetry: bool,
+    /// How often a loop may go round before that is a fault; none leaves it to the language.
+    pub max_loop: Option<u32>,
+}
+
+/// A model file and what is chosen about it.
+#[derive(Clone, Debug)]
+pub struct ModelSettings {
+    /// The file.
+    pub path: PathBuf,
+    /// Constants and overflow.
+    pub options: ModelOptions,
+}
+
+/// A language that models are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// The language of DiVinE and BEEM.
+    Dve,
+    /// The language of CMurphi and rumur.
+    Murphi,
+}
+
+/// The names of a model, in its own language.
+#[derive(Clone, Debug)]
+enum Symbols {
+    Dve(dve::Symbols),
+    Murphi(Box<murphi::Symbols>, Symmetry),
+}
+
+/// A model that was read and understood.
+#[derive(Clone, Debug)]
+pub struct Model {
+    source: SourceText,
+    program: Program,
+    symbols: Symbols,
+    warnings: Diagnostics,
+    values: PossibleValues,
+    /// Whether states that are alike are one.
+    symmetric: bool,
+}
+
+/// A model could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// There is no such file.
+    #[error("there is no file {}{}", path.display(), suggestion.as_ref().map_or(String::new(), |name| format!("; did you mean {name}?")))]
+    Missing {
+        /// The name that was given.
+        path: PathBuf,
+        /// A file beside it with a similar name.
+        suggestion: Option<String>,
+    },
+    /// The file is there but cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ReadError,
+    },
+    /// The name does not say which language it is.
+    #[error("{} is not a model that fathom knows: the name of a DVE model ends in .dve, that of a Murphi model in .m", path.display())]
+    Extension {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The text, or an expression given with it, is wrong.
+    #[error("{}", diagnostics.render(text, false))]
+    Source {
+        /// The text the diagnostics are about.
+        text: Box<SourceText>,
+        /// What is wrong.
+        diagnostics: Diagnostics,
+    },
+}
+
+impl Language {
+    /// The language of a file, by its name.
+    pub fn of(path: &Path) -> Option<Language> {
+        match path.extension()?.to_str()? {
+            "dve" => Some(Language::Dve),
+            "m" => Some(Language::Murphi),
+            _ => None,
+        }
+    }
+}
+
+impl Model {
+    /// Reads a model from a file whose name says its language.
+    pub fn read(path: &Path, options: &ModelOptions) -> Result<Model, ModelError> {
+        let missing = || ModelError::Missing { path: path.to_owned(), suggestion: similar_file(path) };
+        if let Ok(false) = path.try_exists() {
+            return Err(missing());
+        }
+        let language = Language::of(path).ok_or_else(|| ModelError::Extension { path: path.to_owned() })?;
+        let bytes = user_file::read(path, user_file::MODELS).map_err(|error| match error {
+            ReadError::Refused(error) if error.kind() == io::ErrorKind::NotFound => missing(),
+            error => ModelError::Unreadable { path: path.to_owned(), error },
+        })?;
+        let name = path.display().to_string();
+        let source = SourceText::from_bytes(&name, bytes).map_err(|diagnostics| ModelError::Source {
+            text: Box::new(SourceText::new(&name, "")),
+            diagnostics,
+        })?;
+        Model::compile(source, language, options)
+    }
+
+    /// Understands a text.
+    pub fn compile(
+        source: SourceText,
+        language: Language,
+        options: &ModelOptions,
+    ) -> Result<Model, ModelError> {
+        let understood = match language {
+            Language::Dve => {
+                let options = DveOptions { constants: options.constants.clone(), overflow: options.overflow };
+                dve::compile(&source, &options)
+                    .map(|model| (model.program, Symbols::Dve(model.symbols), model.warnings))
+            }
+            Language::Murphi => {
+                let (constants, symmetry, max_loop) =
+                    (options.constants.clone(), options.symmetry, options.max_loop);
+                let mut options = MurphiOptions { constants, symmetry, ..MurphiOptions::default() };
+                if let Some(rounds) = max_loop {
+                    (options.loop_bound, options.count_bound) = (rounds, rounds);
+                }
+                murphi::compile(&source, &options).map(|model| {
+                    (model.program, Symbols::Murphi(Box::new(model.symbols), model.symmetry), model.warnings)
+                })
+            }
+        };
+        match understood {
+            Ok((program, symbols, warnings)) => {
+                let symmetric = match &symbols {
+                    Symbols::Dve(_) => false,
+                    Symbols::Murphi(_, symmetry) => options.symmetry && !symmetry.is_trivial(),
+                };
+                Ok(Model {
+                    source,
+                    values: PossibleValues::of(&program),
+                    program,
+                    symbols,
+                    warnings,
+                    symmetric,
+                })
+            }
+            Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
+        }
+    }
+
+    /// The language it is written in.
+    pub fn language(&self) -> Language {
+        match self.symbols {
+            Symbols::Dve(_) => Language::Dve,
+            Symbols::Murphi(..) => Language::Murphi,
+        }
+    }
+
+    /// An expression over the model's states, in the words of its language. `origin` names the text in messages, as in `--invariant`.
+    /// Spans in it refer to `text`, not to the model.
+    pub fn expression(&self, origin: &str, text: &str) -> Result<Expression, ModelError> {
+        let source = SourceText::from_bytes(origin, text.as_bytes().to_vec()).map_err(|diagnostics| {
+            ModelError::Source { text: Box::new(SourceText::new(origin, "")), diagnostics }
+        })?;
+        let understood = match &self.symbols {
+            Symbols::Dve(symbols) => dve::expression(symbols, &source),
+            Symbols::Murphi(symbols, _) => murphi::expression(symbols, &source),
+        };
+        match understood {
+            Ok(expression) => Ok(expression),
+            Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
+        }
+    }
+
+    /// The location variable of a process and the code of one of its states, if both exist.
+    pub fn state(&self, process: &str, state: &str) -> Option<(VariableId, u32)> {
+        match &self.symbols {
+            Symbols::Dve(symbols) => symbols.state(process, state),
+            Symbols::Murphi(..) => None,
+        }
+    }
+
+    /// Whether a process of the system has that name.
+    pub fn is_process(&self, name: &str) -> bool {
+        match &self.symbols {
+            Symbols::Dve(symbols) => symbols.is_process(name),
+            Symbols::Murphi(..) => false,
+        }
+    }
+
+    /// Which of its values are alike; none if its language has no such thing.
+    pub fn symmetry(&self) -> Option<&Symmetry> {
+        match &self.symbols {
+            Symbols::Dve(_) => None,
+            Symbols::Murphi(_, symmetry) => Some(symmetry),
+        }
+    }
+
+    /// Whether states that are alike are one.
+    pub fn is_symmetric(&self) -> bool {
+        self.symmetric
+    }
+
+    /// The scalarsets whose values are told apart though states that are alike are to be one: the model, or what is known of its variables, tells
+    /// them apart.
+    pub fn told_apart(&self) -> Vec<String> {
+        let (Some(quotient), Some(symmetry)) = (self.quotient(Vec::new()), self.symmetry()) else {
+            return Vec::new();
+        };
+        let name = |number: &u32| symmetry.scalarsets[*number as usize].name.clone();
+        quotient
+            .orbits()
+            .frozen()
+            .iter()
+            .map(|number| name(number).unwrap_or("without a name".into()))
+            .collect()
+    }
+
+    /// The reference system with states that are alike as one, if they are to be: what paths of a search are unfolded with.
+    pub(crate) fn quotient(&self, labels: Vec<Label>) -> Option<Symmetric<Interpreter>> {
+        let symmetry = self.symmetry().filter(|_| self.symmetric)?;
+        Some(Symmetric::new(self.interpreter(labels), symmetry))
+    }
+
+    /// The text it came from.
+    pub fn source(&self) -> &SourceText {
+        &self.source
+    }
+
+    /// What it says.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The values that its variables can ever hold; records have room for these.
+    pub fn values(&self) -> &PossibleValues {
+        &self.values
+    }
+
+    /// What looks odd in it.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// The reference system of the model, with these labels in place of its own.
+    pub fn interpreter(&self, labels: Vec<Label>) -> Interpreter {
+        Interpreter::new(Program { labels, ..self.program.clone() }, &self.values)
+    }
+
+    /// The system of the model that searches expand, with these labels in place of its own: compiled if that is wanted and this machine
+    /// can, else the reference system. States that are alike are one if they are to be.
+    pub fn system(&self, labels: Vec<Label>, execution: Execution<'_>) -> System {
+        let system = execution.system(&self.program, &self.values, &labels);
+        match self.symmetry().filter(|_| self.symmetric) {
+            Some(symmetry) => System::Symmetric(Box::new(Symmetric::new(system, symmetry))),
+            None => system,
+        }
+    }
+}
+
+/// How many files beside a missing one are looked at.
+const NEIGHBOURS_MAX: usize = 10_000;
+
+fn similar_file(path: &Path) -> Option<String> {
+    let folder = match path.parent()? {
+        folder if folder.as_os_str().is_empty() => Path::new("."),
+        folder => folder,
+    };
+    let entries = folder.read_dir().ok()?.take(NEIGHBOURS_MAX);
+    let names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let missing = path.file_name()?.to_str()?;
+    // A link that leads nowhere is there, and missing.
+    let others = names.iter().map(String::as_str).filter(|name| *name != missing);
+    let name = nearest(missing, others)?;
+    Some(path.with_file_name(name).display().to_string())
+}

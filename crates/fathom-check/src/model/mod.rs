@@ -1,0 +1,13 @@
+//! How does a text become a system?
+//!
+//! | file | question |
+//! |---|---|
+//! | [`user_file`] | what is in a file that a user names? |
+//! | [`system`] | which forms does the system of a model have? |
+//! | [`execution`] | how does a model make its steps, and how much memory may it take to get there? |
+//! | [`assemble`] | where is a source turned into a program, and a program into a system? |
+
+pub mod assemble;
+pub mod execution;
+pub mod system;
+pub mod user_file;

@@ -1,0 +1,441 @@
+//! What are the words for a path? Who moved, what changed, where it stands in the source.
+//!
+//! A [`Trace`] holds no words: they are made state by state as they are told, so that a run of a million steps takes no more memory than one of ten.
+
+use std::cell::RefCell;
+
+use fathom_exec::interpreter::Interpreter;
+use fathom_lang::source::SourceText;
+use fathom_model::program::Label;
+use fathom_model::record::Records;
+use fathom_model::span::Span;
+use fathom_model::steps::{Fault, Labels};
+use fathom_model::system::{Description, Query, TransitionSystem};
+use fathom_search::error::SearchError;
+use fathom_search::traces::lasso::Lasso;
+use fathom_search::traces::path::{Path, PathReader};
+use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::model::assemble::Model;
+
+/// A run of the model that can be told in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// Its form: `path`, or `lasso` if it has a cycle.
+    pub kind: &'static str,
+    /// In which sense it is the shortest: `path` if no shorter one leads there, or `none`.
+    pub minimal: &'static str,
+    /// What goes wrong at the end, if that is a fault.
+    pub fault: Option<TraceFault>,
+    /// The states. None if no state was made.
+    path: Option<Path>,
+    cycle: Option<Cycle>,
+}
+
+/// What is known of a run that goes on for ever, beside its states. Their notes are the states of the automaton.
+#[derive(Clone, Debug)]
+struct Cycle {
+    start: u64,
+    stutter: u32,
+    labels: Vec<Label>,
+    /// What the states of the automaton are called.
+    automaton: Vec<String>,
+}
+
+/// A run in words, as JSON has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    trace: &'a Trace,
+    model: &'a Model,
+}
+
+/// A run in words that was read from a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedTrace {
+    /// Its form: `path`, or `lasso` if it has a cycle.
+    pub kind: String,
+    /// In which sense it is the shortest: `path` if no shorter one leads there, or `none`.
+    pub minimal: String,
+    /// The states with the steps that lead to them; the first one has no step. Empty if no state was made.
+    pub stem: Vec<TraceState>,
+    /// What goes on for ever after the stem, ending in the stem's last state again; empty for a path.
+    pub cycle: Vec<TraceState>,
+    /// What goes wrong at the end, if that is a fault.
+    pub fault: Option<TraceFault>,
+}
+
+/// The states of a run in words, one after the other.
+pub struct States<'a> {
+    system: Interpreter,
+    source: &'a SourceText,
+    trace: &'a Trace,
+    reader: Option<PathReader<'a>>,
+    next: u64,
+    /// The record and the values of the state before, and the action that leaves it.
+    before: Option<(Vec<u64>, Values, u32)>,
+}
+
+/// All values of a state, by name.
+type Values = Vec<(String, String)>;
+
+/// A state and how it came about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceState {
+    /// The step that leads here; none for the first.
+    pub step: Option<TraceStep>,
+    /// All values by name, in the order of the model.
+    #[serde(with = "in_order")]
+    pub state: Vec<(String, String)>,
+    /// The names of those that differ from the state before (of the first state: all).
+    pub changed: Vec<String>,
+    /// The atoms of the formula that are true here; only along a lasso.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atoms: Option<Vec<String>>,
+    /// The state of the automaton; only along a lasso.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub automaton: Option<String>,
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceStep {
+    /// `P_0: wait -> critical`, or the name of a rule.
+    pub title: String,
+    /// The number of the action, for programs that follow the trace.
+    pub action: u32,
+    /// The line in the source, from 1.
+    pub line: Option<usize>,
+    /// The column.
+    pub column: Option<usize>,
+    /// Who moves.
+    pub moves: Vec<TraceMove>,
+    /// What passes.
+    pub message: Option<TraceMessage>,
+}
+
+/// One process's part in a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceMove {
+    /// Who.
+    pub process: String,
+    /// Where from.
+    pub from: String,
+    /// Where to.
+    pub to: String,
+    /// The line of its transition.
+    pub line: Option<usize>,
+}
+
+/// A message that passes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceMessage {
+    /// Over which channel.
+    pub channel: String,
+    /// From whom, unless it comes out of a buffer.
+    pub sender: Option<String>,
+    /// To whom, unless it goes into a buffer.
+    pub receiver: Option<String>,
+    /// What.
+    pub values: Vec<String>,
+}
+
+/// A fault at the end of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceFault {
+    /// `division by zero`, ...
+    pub title: String,
+    /// What was done: the step or start, or which property was evaluated.
+    pub during: String,
+    /// The line in the source, from 1.
+    pub line: Option<usize>,
+    /// The column.
+    pub column: Option<usize>,
+}
+
+/// What goes wrong at the end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// A step from the last state faults.
+    Step(Fault),
+    /// A start faults: there is no state.
+    Start(Fault),
+    /// Evaluating a label in the last state faults.
+    Label {
+        /// Which label.
+        label: usize,
+        /// Whether it stands in the model's source.
+        stated: bool,
+    },
+}
+
+impl Trace {
+    /// A lasso whose notes are states of an automaton with these names, which reads these labels; `stutter` is the action of a system that cannot move.
+    pub(crate) fn of_lasso(lasso: Lasso, stutter: u32, labels: Vec<Label>, automaton: Vec<String>) -> Trace {
+        let Lasso { path, cycle_start } = lasso;
+        let cycle = Some(Cycle { start: cycle_start, stutter, labels, automaton });
+        Trace { kind: "lasso", minimal: "none", fault: None, path: Some(path), cycle }
+    }
+
+    /// A path, and what goes wrong at its end.
+    pub(crate) fn of(
+        system: &dyn TransitionSystem,
+        source: &SourceText,
+        path: Option<Path>,
+        trouble: Option<Trouble>,
+        shortest: bool,
+    ) -> Result<Trace, SearchError> {
+        let last = path.as_ref().map_or(Ok(None), Path::last_record)?;
+        let fault = trouble.map(|trouble| fault(system, source, last.as_deref(), trouble));
+        let minimal = if shortest { "path" } else { "none" };
+        Ok(Trace { kind: "path", minimal, fault, path, cycle: None })
+    }
+
+    /// How many steps it has, those of a cycle once.
+    pub fn length(&self) -> u64 {
+        let states = self.path.as_ref().map_or(0, Path::len);
+        if self.cycle.is_some() { states } else { states.saturating_sub(1) }
+    }
+
+    /// How many steps of it are repeated for ever; 0 if it ends.
+    pub fn cycle_length(&self) -> u64 {
+        self.cycle.as_ref().map_or(0, |cycle| self.length() - cycle.start)
+    }
+
+    /// How many states are told before those that are repeated.
+    pub fn stem_states(&self) -> u64 {
+        match &self.cycle {
+            Some(cycle) => cycle.start + 1,
+            None => self.path.as_ref().map_or(0, Path::len),
+        }
+    }
+
+    /// Its states in words; where a cycle closes, its first state comes once more.
+    pub fn states<'a>(&'a self, model: &'a Model) -> Result<States<'a>, SearchError> {
+        let labels = self.cycle.as_ref().map_or_else(Vec::new, |cycle| cycle.labels.clone());
+        Ok(States {
+            system: model.interpreter(labels),
+            source: model.source(),
+            trace: self,
+            reader: self.path.as_ref().map(Path::reader).transpose()?,
+            next: 0,
+            before: None,
+        })
+    }
+
+    /// All of it in words, as JSON has it.
+    pub fn told<'a>(&'a self, model: &'a Model) -> Told<'a> {
+        Told { trace: self, model }
+    }
+}
+
+impl States<'_> {
+    /// Goes on with the state of that number.
+    pub fn skip_to(&mut self, state: u64) -> Result<(), SearchError> {
+        self.before = None;
+        self.next = state.saturating_sub(1);
+        if state > 0 {
+            self.next().transpose()?;
+        }
+        Ok(())
+    }
+
+    fn state(&mut self) -> Result<Option<TraceState>, SearchError> {
+        let cycle = self.trace.cycle.as_ref();
+        let Some(reader) = &mut self.reader else { return Ok(None) };
+        let len = self.trace.path.as_ref().map_or(0, Path::len);
+        let place = match cycle {
+            Some(cycle) if self.next == len => cycle.start,
+            _ => self.next,
+        };
+        if place >= len || self.next > len {
+            return Ok(None);
+        }
+        let state = reader.get(place)?;
+        let values = self.system.describe(Query::Record(state.record)).values;
+        let step = self.before.as_ref().map(|(from, _, action)| match cycle {
+            Some(cycle) if cycle.stutter == *action => TraceStep::stay(*action),
+            _ => step(&self.system, self.source, from, *action),
+        });
+        let known = self.before.as_ref().map(|(_, values, _)| values);
+        let changed = (0..values.len()).filter(|value| known.is_none_or(|it| it[*value] != values[*value]));
+        let changed = changed.map(|value| values[value].0.clone()).collect();
+        let atoms = cycle.map(|cycle| {
+            let mut labels = [Labels::default()];
+            self.system.label(Records::new(state.record, state.record.len()), &mut labels);
+            let holds = cycle.labels.iter().enumerate().filter(|(label, _)| labels[0].holds(*label));
+            holds.map(|(_, label)| label.name.clone()).collect()
+        });
+        let name = |cycle: &Cycle| cycle.automaton.get(state.note as usize).cloned();
+        let automaton = cycle.map(|cycle| name(cycle).unwrap_or_else(|| state.note.to_string()));
+        self.before = Some((state.record.to_vec(), values.clone(), state.action));
+        self.next += 1;
+        Ok(Some(TraceState { step, state: values, changed, atoms, automaton }))
+    }
+}
+
+impl PartialEq for Cycle {
+    fn eq(&self, other: &Cycle) -> bool {
+        let names =
+            |cycle: &'_ Cycle| cycle.labels.iter().map(|label| label.name.clone()).collect::<Vec<_>>();
+        (self.start, self.stutter, &self.automaton) == (other.start, other.stutter, &other.automaton)
+            && names(self) == names(other)
+    }
+}
+
+impl Iterator for States<'_> {
+    type Item = Result<TraceState, SearchError>;
+
+    fn next(&mut self) -> Option<Result<TraceState, SearchError>> {
+        self.state().transpose()
+    }
+}
+
+impl Serialize for Told<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Told { trace, model } = self;
+        let states = RefCell::new(trace.states(model).map_err(S::Error::custom)?);
+        let mut object = serializer.serialize_struct("Trace", 5)?;
+        object.serialize_field("kind", trace.kind)?;
+        object.serialize_field("minimal", trace.minimal)?;
+        object.serialize_field("stem", &NextStates { states: &states, count: trace.stem_states() })?;
+        object.serialize_field("cycle", &NextStates { states: &states, count: trace.cycle_length() })?;
+        object.serialize_field("fault", &trace.fault)?;
+        object.end()
+    }
+}
+
+/// The next states of a run as a list.
+struct NextStates<'a, 's> {
+    states: &'a RefCell<States<'s>>,
+    count: u64,
+}
+
+impl Serialize for NextStates<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        let mut states = self.states.borrow_mut();
+        for _ in 0..self.count {
+            let Some(state) = states.next() else { break };
+            list.serialize_element(&state.map_err(S::Error::custom)?)?;
+        }
+        list.end()
+    }
+}
+
+/// The words for a step from a state.
+pub fn step(system: &dyn TransitionSystem, source: &SourceText, from: &[u64], action: u32) -> TraceStep {
+    let words = system.describe(Query::Step { source: from, action });
+    let (line, column) = position(source, words.span);
+    TraceStep {
+        title: words.title.clone(),
+        action,
+        line,
+        column,
+        moves: words
+            .moves
+            .iter()
+            .map(|it| TraceMove {
+                process: it.process.clone(),
+                from: it.from.clone(),
+                to: it.to.clone(),
+                line: position(source, Some(it.span)).0,
+            })
+            .collect(),
+        message: message(words),
+    }
+}
+
+impl TraceStep {
+    /// Nothing can move, and time goes on.
+    fn stay(action: u32) -> TraceStep {
+        let title = "nothing can move".to_owned();
+        TraceStep { title, action, line: None, column: None, moves: Vec::new(), message: None }
+    }
+}
+
+fn message(words: Description) -> Option<TraceMessage> {
+    words.exchange.map(|it| TraceMessage {
+        channel: it.channel,
+        sender: it.sender,
+        receiver: it.receiver,
+        values: it.values,
+    })
+}
+
+fn fault(
+    system: &dyn TransitionSystem,
+    source: &SourceText,
+    last: Option<&[u64]>,
+    trouble: Trouble,
+) -> TraceFault {
+    let (title, during, span) = match (trouble, last) {
+        (Trouble::Step(fault), Some(record)) => {
+            let words = system.describe(Query::Fault { source: record, fault });
+            let step = system.describe(Query::Step { source: record, action: fault.action });
+            (words.title, step.title, words.span)
+        }
+        (Trouble::Label { label, stated }, Some(record)) => {
+            let words = system.describe(Query::Label { record, label });
+            let title = words.values.first().map_or(String::new(), |(_, value)| value.clone());
+            (title, format!("evaluating {}", words.title), words.span.filter(|_| stated))
+        }
+        (Trouble::Start(fault) | Trouble::Step(fault), _) => {
+            let words = system.describe(Query::Start(fault.action));
+            (fault.kind.text().to_owned(), words.title, Some(fault.span))
+        }
+        (Trouble::Label { .. }, None) => (String::new(), String::new(), None),
+    };
+    let (line, column) = position(source, span);
+    TraceFault { title, during, line, column }
+}
+
+/// Line and column; none for a span that is nowhere in particular.
+fn position(source: &SourceText, span: Option<Span>) -> (Option<usize>, Option<usize>) {
+    match span.filter(|span| *span != Span::default()) {
+        Some(span) => {
+            let position = source.position(span.start);
+            (Some(position.line), Some(position.column))
+        }
+        None => (None, None),
+    }
+}
+
+/// Pairs as an object that keeps their order, both ways.
+mod in_order {
+    use std::fmt;
+
+    use serde::de::{MapAccess, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        pairs: &[(String, String)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(String, String)>, D::Error> {
+        deserializer.deserialize_map(Pairs)
+    }
+
+    struct Pairs;
+
+    impl<'de> Visitor<'de> for Pairs {
+        type Value = Vec<(String, String)>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object of names and values")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut pairs = Vec::new();
+            while let Some(pair) = map.next_entry()? {
+                pairs.push(pair);
+            }
+            Ok(pairs)
+        }
+    }
+}
