@@ -119,7 +119,7 @@ fn rounds(passes: &mut Passes<'_>, left: &mut Bits) -> Result<Found, SearchError
     loop {
         // This round, and as many again as there were: nobody knows better.
         let finished = passes.write_graph_if_it_pays(left, passes.round + 1)?
-            && passes.from_all(left, &greatest, &Carrying { candidates: &candidates, mark })?;
+            && passes.propagate_all(left, &greatest, &Carrying { candidates: &candidates, mark })?;
         if !finished {
             return Ok(Found::Stopped);
         }

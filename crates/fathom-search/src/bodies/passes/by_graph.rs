@@ -13,9 +13,8 @@ use fathom_disk::run::Scan;
 use fathom_disk::set::KeyStream;
 use fathom_model::record::{RecordBuffer, Records};
 
-use super::crew::in_turns;
 use super::values::Revisited;
-use super::{GRAPH, Passes, Rule, SHARED_MIN, Task};
+use super::{GRAPH, Passes, Rule, Task};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::successor_graph::{
@@ -74,10 +73,9 @@ impl<'a> Passes<'a> {
 
     /// Expands everything that is left once, and writes where its steps lead.
     fn write_graph(&mut self, left: &Bits) -> Result<bool, Abandoned> {
-        let Passes { expanders, task, round, .. } = self;
-        let (task, states) = (*task, task.set.len());
+        let (task, states) = (self.task, self.task.set.len());
         let room = Room { memory: task.budget.free() / MEMORY_PART, volume: task.room };
-        let encoding = 2 * ENCODED_BYTES * expanders.len();
+        let encoding = 2 * ENCODED_BYTES * self.expanders.len();
         let charge = task.budget.charge("encoding", encoding).map_err(|_| Abandoned::NoRoom)?;
         let builder = GraphBuilder::new(task.volume, GRAPH, (left, states), room, task.budget)?;
         let no_room = AtomicBool::new(false);
@@ -97,8 +95,7 @@ impl<'a> Passes<'a> {
             expander.return_batch(batch);
             Ok(some)
         };
-        let threads = if states < SHARED_MIN { 1 } else { expanders.len() };
-        let finished = in_turns(task, &mut expanders[..threads], *round, &write).map_err(Abandoned::of)?;
+        let finished = self.in_turns(&write, |order| order(true)).map_err(Abandoned::of)?;
         drop((stream, charge));
         if no_room.into_inner() {
             return Err(Abandoned::NoRoom);
@@ -120,20 +117,20 @@ impl<'a> Passes<'a> {
     where
         R: Rule<Turn = J::Turn, Value = J::Value>,
     {
-        let Passes { expanders, task, round, .. } = self;
-        let waiting = Bits::new(task.budget, graph.chunk_count() as u64, true)?;
+        let waiting = Bits::new(self.task.budget, graph.chunk_count() as u64, true)?;
         let sweep = Sweep { graph, left, join, rule, waiting, next: AtomicUsize::new(0) };
-        loop {
-            let waiting = sweep.waiting.count();
-            if waiting == 0 {
-                return Ok(true);
+        self.in_turns(&|_| sweep.turn(), |order| {
+            loop {
+                let waiting = sweep.waiting.count();
+                if waiting == 0 {
+                    return Ok(true);
+                }
+                sweep.next.store(0, Ordering::Relaxed);
+                if !order(waiting >= SHARED_CHUNKS_MIN)? {
+                    return Ok(false);
+                }
             }
-            sweep.next.store(0, Ordering::Relaxed);
-            let threads = if waiting < SHARED_CHUNKS_MIN { 1 } else { expanders.len() };
-            if !in_turns(*task, &mut expanders[..threads], *round, &|_| sweep.turn())? {
-                return Ok(false);
-            }
-        }
+        })
     }
 }
 

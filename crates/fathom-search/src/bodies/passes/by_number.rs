@@ -5,7 +5,7 @@
 //!
 //! Memory: what the join takes; a block of the scan, or of the queue.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use fathom_disk::log::Queue;
 use fathom_disk::run::Scan;
@@ -15,6 +15,7 @@ use fathom_model::record::{RecordBuffer, Records};
 use super::values::{Join, Values};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
+use crate::expansion::lock;
 use crate::files::closed_set::ClosedSet;
 use crate::stores::bits::Bits;
 
@@ -138,15 +139,11 @@ impl<J: Join> Values for ByNumber<'_, J> {
         self.join.join(state, value)
     }
 
-    fn give_turns<'r>(&self, states: &mut dyn Iterator<Item = &'r [u64]>) -> Result<(), SearchError> {
+    fn give_turns(&self, states: &mut dyn Iterator<Item = &[u64]>) -> Result<(), SearchError> {
         let mut queue = lock(&self.queue);
         for state in states {
             queue.push(state)?;
         }
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,8 +15,10 @@
 
 mod by_graph;
 mod by_number;
-mod crew;
+mod turns;
 pub(crate) mod values;
+
+use std::sync::{PoisonError, RwLock};
 
 use fathom_disk::budget::Budget;
 use fathom_disk::log::Queue;
@@ -25,7 +27,7 @@ use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use self::by_number::ByNumber;
-use self::crew::in_turns;
+use self::turns::{Order, Turn};
 use self::values::{Join, Revisited, Values};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
@@ -69,7 +71,7 @@ pub(crate) trait Rule: Sync {
 }
 
 /// A rule that wants to know when turns begin and end: those of all states that changed before any of them had its turn.
-pub(crate) trait LevelRule: Rule {
+pub(crate) trait LevelRule: Rule + Send {
     /// They begin.
     fn begin(&mut self) -> Result<(), SearchError> {
         Ok(())
@@ -90,7 +92,7 @@ pub(crate) trait LevelRule: Rule {
 pub(crate) const GRAPH: &str = "graph";
 /// Bytes of a block of the queue.
 const BLOCK_BYTES: usize = 1 << 16;
-/// Fewer turns than this are for one thread: starting others would cost more than they bring.
+/// Fewer turns than this are for one thread: waking others would cost more than they bring.
 const SHARED_MIN: u64 = 4096;
 
 /// Everything that passes over the same set have in common.
@@ -119,7 +121,7 @@ impl<'a> Passes<'a> {
     }
 
     /// Propagates from every state that is left; false if the observer stopped it. Reads the graph, if there is one.
-    pub(crate) fn from_all<J: Revisited, R>(
+    pub(crate) fn propagate_all<J: Revisited, R>(
         &mut self,
         left: &Bits,
         join: &J,
@@ -137,11 +139,11 @@ impl<'a> Passes<'a> {
             }
             self.graph = Some(graph);
         }
-        self.expanding_all(left, join, rule)
+        self.expand_all(left, join, rule)
     }
 
     /// The same, without the graph.
-    pub(crate) fn expanding_all<J: Join, R>(
+    pub(crate) fn expand_all<J: Join, R>(
         &mut self,
         left: &Bits,
         join: &J,
@@ -157,7 +159,7 @@ impl<'a> Passes<'a> {
     }
 
     /// Propagates from those states that are left whose numbers `first` is true of; false if the observer stopped it.
-    pub(crate) fn expanding_some<J: Join, R>(
+    pub(crate) fn expand_some<J: Join, R>(
         &mut self,
         left: &Bits,
         first: &dyn Fn(u64) -> bool,
@@ -168,9 +170,7 @@ impl<'a> Passes<'a> {
         R: LevelRule<Turn = J::Turn, Value = J::Value>,
     {
         let mut queue = self.queue()?;
-        self.visit_left(left, &mut |number, record| {
-            if first(number) { Ok(queue.push(record)?) } else { Ok(()) }
-        })?;
+        self.visit_left(left, |number, record| if first(number) { Ok(queue.push(record)?) } else { Ok(()) })?;
         let values = ByNumber::of_queued(self.task.set, left, join, queue);
         let finished = self.propagate(&values, rule)?;
         values.into_queue().remove()?;
@@ -182,30 +182,48 @@ impl<'a> Passes<'a> {
     where
         R: LevelRule<Turn = V::Turn, Value = V::Value>,
     {
-        let Passes { task, expanders, round, .. } = self;
-        let each = task.set.block_keys_max().max(1) * size_of::<V::Turn>();
-        let _turns = task.budget.charge("turns", each * expanders.len())?;
-        loop {
-            let changed = values.settle()?;
-            if changed == 0 {
-                return Ok(true);
+        let each = self.task.set.block_keys_max().max(1) * size_of::<V::Turn>();
+        let _turns = self.task.budget.charge("turns", each * self.expanders.len())?;
+        // All read it while states have their turns; between turns it is this thread's.
+        let rule = RwLock::new(rule);
+        let write = || rule.write().unwrap_or_else(PoisonError::into_inner);
+        let one = |expander: &mut Expander<'a>| {
+            let rule = rule.read().unwrap_or_else(PoisonError::into_inner);
+            turn(expander, values, &**rule)
+        };
+        self.in_turns(&one, |order| {
+            loop {
+                let changed = values.settle()?;
+                if changed == 0 {
+                    return Ok(true);
+                }
+                write().begin()?;
+                if !order(changed >= SHARED_MIN)? {
+                    return Ok(false);
+                }
+                write().end()?;
             }
-            rule.begin()?;
-            let (threads, shared) = (if changed < SHARED_MIN { 1 } else { expanders.len() }, &*rule);
-            if !in_turns(*task, &mut expanders[..threads], *round, &|expander| {
-                turn(expander, values, shared)
-            })? {
-                return Ok(false);
-            }
-            rule.end()?;
-        }
+        })
+    }
+
+    /// Has turns taken as `lead` orders, by as many threads as are worth starting.
+    fn in_turns(
+        &mut self,
+        turn: Turn<'_, 'a>,
+        lead: impl FnOnce(Order<'_>) -> Result<bool, SearchError>,
+    ) -> Result<bool, SearchError> {
+        let few = self.task.set.len() < SHARED_MIN;
+        let idle = self.expanders.split_off(if few { 1 } else { self.expanders.len() });
+        let outcome = turns::in_turns(self.task, self.round, &mut self.expanders, turn, lead);
+        self.expanders.extend(idle);
+        outcome
     }
 
     /// Visits the states that are left, in order, with their numbers.
     pub(crate) fn visit_left(
         &self,
         left: &Bits,
-        visit: &mut dyn FnMut(u64, &[u64]) -> Result<(), SearchError>,
+        mut visit: impl FnMut(u64, &[u64]) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
         let (set, mut numbers) = (self.task.set, Vec::new());
         set.scan(&mut |records| {

@@ -43,7 +43,7 @@ pub(crate) trait Values: Sync {
     fn offer(&self, state: u64, value: Self::Value) -> Result<bool, SearchError>;
 
     /// States have a turn after the next settling.
-    fn give_turns<'r>(&self, states: &mut dyn Iterator<Item = &'r [u64]>) -> Result<(), SearchError>;
+    fn give_turns(&self, states: &mut dyn Iterator<Item = &[u64]>) -> Result<(), SearchError>;
 }
 
 /// A value in RAM for each number, which any thread may change at any time.

@@ -125,7 +125,7 @@ impl Elimination<'_, '_, '_> {
 
     /// Tells the states that are left so far and that `gone` is true of.
     pub(super) fn tell(&self, ranks: &RankLog, gone: &dyn Fn(u64) -> bool) -> Result<(), SearchError> {
-        self.passes.visit_left(&self.left, &mut |number, record| {
+        self.passes.visit_left(&self.left, |number, record| {
             if gone(number) { ranks.take(Records::new(record, record.len())) } else { Ok(()) }
         })
     }

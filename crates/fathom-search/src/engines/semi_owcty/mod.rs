@@ -1,7 +1,7 @@
 //! Policy of passes: everything in RAM that is small, everything else on a volume.
 //!
 //! J. Barnat, L. Brim, P. Šimeček, "I/O efficient accepting cycle detection", CAV 2007; S. Edelkamp, P. Sanders, P. Šimeček, "Semi-external LTL model checking", CAV 2008. A breadth-first
-//! search generates the states; they are sorted and numbered by a perfect hash ([`crate::files::closed_set`]); passes ([`crate::bodies::passes`]) over bits and counters by
+//! search generates the states; they are sorted and numbered by a perfect hash ([`crate::files::closed_set`]); passes (`bodies/passes`) over bits and counters by
 //! number take states away until the rest repeats itself (`elimination.rs`). A run is told by its cycle among what is left (`cycle.rs`), and the way there by the layers of the first search.
 //!
 //! Memory: that of the first search, and after it about 10 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.

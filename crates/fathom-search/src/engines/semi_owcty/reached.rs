@@ -39,7 +39,7 @@ impl Elimination<'_, '_, '_> {
     ) -> Result<bool, SearchError> {
         let task = self.passes.task;
         let reached = Reached::new(task.budget, task.set.len())?;
-        let finished = self.passes.from_all(&self.left, &reached, &Marked { mark, counters })?;
+        let finished = self.passes.propagate_all(&self.left, &reached, &Marked { mark, counters })?;
         if finished {
             self.take_unreached(mark, &reached)?;
         }

@@ -75,7 +75,7 @@ impl Elimination<'_, '_, '_> {
             Some(counters) => counters,
             None => {
                 let counters = Counters::new(task.budget, task.set.len())?;
-                if !self.passes.expanding_all(&self.left, &counters, &Counting)? {
+                if !self.passes.expand_all(&self.left, &counters, &Counting)? {
                     return Ok(false);
                 }
                 counters
@@ -85,6 +85,6 @@ impl Elimination<'_, '_, '_> {
         let Elimination { passes, ranks, log, left, position } = self;
         let graph = passes.graph_name().map(str::to_owned);
         let mut going = Going { left, ranks: *ranks, log, position: *position, graph };
-        passes.expanding_some(left, &alone, &counters, &mut going)
+        passes.expand_some(left, &alone, &counters, &mut going)
     }
 }
