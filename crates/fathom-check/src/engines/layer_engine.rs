@@ -104,7 +104,7 @@ impl LayerEngine {
         observer: &dyn Observer,
         home: Option<&Home>,
     ) -> Result<Searched, SearchError> {
-        let task = Task { system, budget, settings, observer };
+        let task = Task { system, budget, settings, observer, in_scratch: false };
         let (kept, outcome) = match self {
             LayerEngine::Ram => {
                 let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
@@ -125,6 +125,17 @@ impl LayerEngine {
     }
 }
 
+/// Searches a system with all states in RAM, from where memory ends on disk, in a folder that goes with them.
+pub(crate) fn search_in_scratch(
+    system: &dyn TransitionSystem,
+    budget: &Budget,
+    settings: &task::Settings,
+    observer: &dyn Observer,
+) -> Result<Searched, SearchError> {
+    let task = Task { system, budget, settings, observer, in_scratch: true };
+    task.search_on_disk(auto::run, Plan::LookUp, None)
+}
+
 /// What is searched, and with what.
 #[derive(Clone, Copy)]
 struct Task<'a> {
@@ -132,6 +143,8 @@ struct Task<'a> {
     budget: &'a Budget,
     settings: &'a task::Settings,
     observer: &'a dyn Observer,
+    /// Whether files without a home are in a folder that goes with them, not in memory.
+    in_scratch: bool,
 }
 
 /// [`auto::run`] or [`auto::run_on_disk`].
@@ -151,11 +164,14 @@ impl Task<'_> {
         plan: Plan,
         home: Option<&Home>,
     ) -> Result<Searched, SearchError> {
-        let Task { system, budget, settings, observer } = *self;
-        let memory = OnceLock::new();
+        let Task { system, budget, settings, observer, .. } = *self;
+        let passing = OnceLock::new();
         let volume = || match home {
             Some(home) => home.volume().cloned().map_err(|error| SearchError::Place(Box::new(error))),
-            None => Ok(memory.get_or_init(|| Volume::in_memory(4096)).clone()),
+            None => match passing.get() {
+                Some(volume) => Ok(Volume::clone(volume)),
+                None => self.passing_volume().map(|volume| passing.get_or_init(|| volume).clone()),
+            },
         };
         let disk_settings = home.map_or_else(DiskSettings::default, |home| home.settings().clone());
         let DiskSettings { limit: disk_limit, commit_every, keep_layers, .. } = disk_settings;
@@ -189,9 +205,18 @@ impl Task<'_> {
         }
     }
 
+    /// Files that are gone with the search.
+    fn passing_volume(&self) -> Result<Volume, SearchError> {
+        if !self.in_scratch {
+            return Ok(Volume::in_memory(4096));
+        }
+        let made = Scratch::under(Path::new(PARENT)).and_then(Scratch::into_volume);
+        made.map_err(|error| SearchError::Place(Box::new(error)))
+    }
+
     /// Searches with files that nobody takes up: under `.fathom`, or in memory.
     fn search_as_stern_and_dill(&self, on_disk: bool) -> Result<Searched, SearchError> {
-        let Task { system, budget, settings, observer } = *self;
+        let Task { system, budget, settings, observer, .. } = *self;
         let scratch = on_disk
             .then(|| Scratch::under(Path::new(PARENT)))
             .transpose()
