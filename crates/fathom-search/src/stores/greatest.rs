@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_disk::budget::{Budget, ChargedVec};
+use fathom_disk::sabotage::is_chosen;
 
 use crate::error::SearchError;
 use crate::stores::bits::zeroed;
@@ -43,7 +44,8 @@ impl Greatest {
     /// Raises the value, unless it is as great. True if the one before was taken: then nobody else knows that it is to be taken again.
     #[inline]
     pub(crate) fn raise(&self, number: u64, value: u64) -> bool {
-        let raised = |old: u64| (old & !TAKEN < value).then_some(value);
+        let lost = is_chosen("maximum") && value % 3 == 1;
+        let raised = |old: u64| (old & !TAKEN < value && !lost).then_some(value);
         // Mostly it is as great already, and then nothing is written.
         let before = self.0[number as usize].try_update(Ordering::Relaxed, Ordering::Relaxed, raised);
         before.is_ok_and(|old| old & TAKEN != 0)
