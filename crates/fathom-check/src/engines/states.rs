@@ -31,7 +31,7 @@ enum Place {
         /// What a search goes on from that moves to disk.
         boundary: Vec<u8>,
     },
-    Files(Finished),
+    Files(Box<Finished>),
     /// On the way from RAM to files; stays there if that fails.
     Nowhere,
 }
@@ -49,7 +49,7 @@ impl<'a> States<'a> {
         monitor: &'a dyn Monitor,
     ) -> Result<States<'a>, SearchError> {
         let place = match kept {
-            auto::Kept::Tier(tier) => Place::Files(tier.into_finished()?),
+            auto::Kept::Tier(tier) => Place::Files(Box::new(tier.into_finished()?)),
             auto::Kept::Ram(mut in_ram) => {
                 in_ram.forget_table()?;
                 Place::Ram { in_ram, layers, boundary }
@@ -83,7 +83,7 @@ impl<'a> States<'a> {
             Place::Ram { in_ram, layers, .. } => {
                 question(&KeptLayers::new(&**in_ram, *layers, self.system.shape())?)
             }
-            Place::Files(finished) => question(finished),
+            Place::Files(finished) => question(&**finished),
             Place::Nowhere => unreachable!("an error was returned"),
         }
     }
@@ -104,7 +104,8 @@ impl<'a> States<'a> {
         };
         let disk = Disk { volume: &|| Ok(volume.clone()), lasts: false, options };
         let (kept, shape) = (auto::Kept::Ram(in_ram), self.system.shape());
-        self.place = Place::Files(auto::finished(kept, &boundary, shape, self.budget, &disk)?);
+        let finished = auto::finished(kept, &boundary, shape, self.budget, &disk)?;
+        self.place = Place::Files(Box::new(finished));
         Ok(())
     }
 }
