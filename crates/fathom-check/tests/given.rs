@@ -112,7 +112,7 @@ fn every_engine_answers_questions_about_states_as_the_judge_does() {
 #[test]
 fn every_engine_answers_questions_about_infinite_runs() {
     let system = lock(PROCESSES);
-    for engine in LivenessEngine::EXACT {
+    for engine in LivenessEngine::exact() {
         let check = || Check::new(&system).liveness_engine(engine).resources(resources(4 << 20));
         let starved = check().formula("G (waiting -> F critical)").run().unwrap();
         assert_eq!(starved.answers[0].verdict, Verdict::Violated, "{}", engine.name());
