@@ -1,7 +1,7 @@
 //! Which engine searches breadth-first, and what is left of its search? The one place that gives a system to an engine of that kind.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use fathom_disk::budget::Budget;
@@ -15,7 +15,7 @@ use fathom_search::engines::auto;
 use fathom_search::engines::positions::PositionTable;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::engines::retrace;
-use fathom_search::engines::stern_dill::SternDill;
+use fathom_search::engines::stern_dill::{self, SternDill};
 use fathom_search::engines::tier::{self, Plan};
 use fathom_search::error::SearchError;
 use fathom_search::files::disk_use::DiskUse;
@@ -55,8 +55,8 @@ pub enum Kept {
     Positions(PositionTable),
     /// By `auto` and `tier`.
     OnDisk(auto::Kept),
-    /// By `stern-dill`, in a folder that goes with it.
-    SternDill(Box<SternDill>, Option<Scratch>),
+    /// By `stern-dill`.
+    SternDill(Box<SternDill>),
     /// What was committed by a run that could not go on.
     Committed(Option<Box<StoredLayers>>),
     /// Not kept. Searches for a path go to a folder under this one, or to memory.
@@ -94,7 +94,12 @@ impl LayerEngine {
 
     /// Whether its runs can last: be gone on with, and leave certificates.
     pub fn lasts(self) -> bool {
-        matches!(self, LayerEngine::Auto(_) | LayerEngine::Tier(_))
+        self.is_on_disk() || matches!(self, LayerEngine::Auto(_))
+    }
+
+    /// Whether its states are on disk from the start.
+    pub fn is_on_disk(self) -> bool {
+        matches!(self, LayerEngine::Tier(_) | LayerEngine::SternDill)
     }
 
     /// Searches a system. Runs that can last live in `home`; without one their files live in memory and nothing lasts.
@@ -120,7 +125,7 @@ impl LayerEngine {
             }
             LayerEngine::Auto(plan) => return task.search_on_disk(auto::run, plan, home),
             LayerEngine::Tier(plan) => return task.search_on_disk(auto::run_on_disk, plan, home),
-            LayerEngine::SternDill => return task.search_as_stern_and_dill(home.is_some()),
+            LayerEngine::SternDill => return task.search_as_stern_and_dill(home),
         };
         let cost = CostFigures::of(&outcome, None);
         Ok(Searched { engine: self.name(), kept, outcome, gave_up: None, disk: None, cost })
@@ -187,42 +192,51 @@ impl Task<'_> {
                     outcome,
                 })
             }
-            Err(error) => self.gave_up(error, &volume()?, tag),
+            Err(error) => self.gave_up(error, &volume()?, tag, None),
         }
     }
 
-    /// Searches with files that nobody takes up: under `.fathom`, or in memory.
-    fn search_as_stern_and_dill(&self, on_disk: bool) -> Result<Searched, SearchError> {
+    /// Searches with the states on disk, all of which are read for every layer, from the beginning or from what is committed in `home`.
+    fn search_as_stern_and_dill(&self, home: Option<&Home>) -> Result<Searched, SearchError> {
         let Task { system, budget, settings, observer } = *self;
-        let scratch = on_disk
-            .then(|| Scratch::under(Path::new(PARENT)))
-            .transpose()
-            .map_err(|error| SearchError::Place(Box::new(error)))?;
-        let volume = match &scratch {
-            Some(scratch) => scratch.volume().map_err(|error| SearchError::Place(Box::new(error)))?,
+        let engine = LayerEngine::SternDill.name();
+        let volume = match home {
+            Some(home) => home.volume().cloned().map_err(|error| SearchError::Place(Box::new(error)))?,
             None => Volume::in_memory(4096),
         };
-        let tag = [0; 16];
-        let mut policy = SternDill::new(&volume, budget, system.shape(), settings.threads, tag)?;
-        let outcome = match stages::run(system, &mut policy, budget, settings, observer) {
-            Err(error) => {
-                drop(policy);
-                return self.gave_up(error, &volume, tag);
-            }
-            Ok(outcome) => outcome,
+        let disk_settings = home.map_or_else(DiskSettings::default, |home| home.settings().clone());
+        let DiskSettings { limit: disk_limit, commit_every, keep_layers, .. } = disk_settings;
+        let tag = home.map_or([0; 16], Home::tag);
+        let keep_from = if keep_layers { 0 } else { u64::MAX };
+        let options = stern_dill::Options { tag, commit_every, disk_limit, keep_from, sizes: None };
+        let place = (&volume, disk_settings.lasts());
+        let (policy, outcome) = match stern_dill::run(system, budget, settings, observer, place, options) {
+            Ok(found) => found,
+            Err(error) => return self.gave_up(error, &volume, tag, Some(engine)),
         };
         Ok(Searched {
-            engine: LayerEngine::SternDill.name(),
+            engine,
             gave_up: None,
             disk: Some(disk_figures(policy.disk_use(), &volume.counts(), &outcome)),
             cost: CostFigures::of(&outcome, None),
-            kept: Kept::SternDill(Box::new(policy), scratch),
+            kept: if policy.keeps_all_layers() {
+                Kept::SternDill(Box::new(policy))
+            } else {
+                // Searching again needs the memory that this one has.
+                Kept::Dropped(scratch_parent(home))
+            },
             outcome,
         })
     }
 
-    /// What is known where a search had to give up for want of room: what was committed. Any other error is one.
-    fn gave_up(&self, error: SearchError, volume: &Volume, tag: Tag) -> Result<Searched, SearchError> {
+    /// What is known where a search by an engine had to give up for want of room: what was committed. Any other error is one. Of `auto`, which names none, it shows in the files.
+    fn gave_up(
+        &self,
+        error: SearchError,
+        volume: &Volume,
+        tag: Tag,
+        engine: Option<&'static str>,
+    ) -> Result<Searched, SearchError> {
         let Task { system, budget, settings, .. } = *self;
         let Some(limit) = room_used_up(&error) else { return Err(error) };
         let (layers, boundary) =
@@ -230,7 +244,7 @@ impl Task<'_> {
         let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
         let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
         Ok(Searched {
-            engine: if used.closed_set > 0 { "tier" } else { "ram" },
+            engine: engine.unwrap_or(if used.closed_set > 0 { "tier" } else { "ram" }),
             gave_up: Some(limit),
             disk: Some(disk_figures(used, &volume.counts(), &outcome)),
             cost: None,
@@ -285,7 +299,7 @@ impl Kept {
             Kept::Positions(table) => table.visit_layer(layer, visit),
             Kept::OnDisk(auto::Kept::Ram(in_ram)) => in_ram.visit_layer(layer, visit),
             Kept::OnDisk(auto::Kept::Tier(tier)) => tier.visit_layer(layer, visit),
-            Kept::SternDill(policy, _) => policy.visit_layer(layer, visit),
+            Kept::SternDill(policy) => policy.visit_layer(layer, visit),
             Kept::Committed(Some(layers)) => layers.visit_layer(layer, visit),
             Kept::Committed(None) | Kept::Dropped(_) => Ok(false),
         }
@@ -333,7 +347,7 @@ impl Kept {
             Kept::Ram(table) => trace::path_to(system, &**table, room, observer, state)?,
             Kept::Positions(table) => trace::path_to(system, table, room, observer, state)?,
             Kept::OnDisk(kept) => kept.path_to(system, room, observer, state)?,
-            Kept::SternDill(policy, _) => trace::path_to(system, &**policy, room, observer, state)?,
+            Kept::SternDill(policy) => trace::path_to(system, &**policy, room, observer, state)?,
             Kept::Committed(layers) => {
                 let visit = |layer, visit: &mut dyn FnMut(Records<'_>)| match layers {
                     Some(layers) => layers.visit_layer(layer, visit),

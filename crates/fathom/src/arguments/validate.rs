@@ -53,6 +53,7 @@ impl ExploreArguments {
             ExploreEngineArgument::Tier => LayerEngine::Tier(self.disk.plan()),
             ExploreEngineArgument::SternDill => LayerEngine::SternDill,
         };
+        self.disk.refuse_plan(engine)?;
         let disk = self.disk.validate(Lasting::of(engine))?;
         let graph = match (self.dot, self.aut) {
             (Some(path), _) => Some((GraphFormat::Dot, destination(path))),
@@ -130,6 +131,9 @@ impl CheckArguments {
             Some(StoreArgument::Tier) => LayerEngine::Tier(self.disk.plan()),
             _ => LayerEngine::Auto(self.disk.plan()),
         };
+        if let CheckEngine::Layers(engine) = engine {
+            self.disk.refuse_plan(engine)?;
+        }
         let disk = self.disk.validate(match engine {
             CheckEngine::Auto(_) => Lasting::Yes,
             CheckEngine::Layers(engine) => Lasting::of(engine),
@@ -190,6 +194,17 @@ impl DiskArguments {
         if self.plan.is_some() { Plan::Scan } else { Plan::LookUp }
     }
 
+    /// Refuses a plan for an engine that has but one.
+    fn refuse_plan(&self, engine: LayerEngine) -> Result<(), UsageError> {
+        if self.plan.is_some() && engine == LayerEngine::SternDill {
+            let name = engine.name();
+            return Err(UsageError(format!(
+                "--plan is for the engines auto and tier, and {name} always reads everything: leave --plan out"
+            )));
+        }
+        Ok(())
+    }
+
     /// The settings that these arguments mean for an engine whose runs can last, or cannot.
     fn validate(self, lasts: Lasting) -> Result<DiskSettings, UsageError> {
         let given = [
@@ -209,7 +224,7 @@ impl DiskArguments {
                     "{name} is for searches that can be resumed, and a depth-first one cannot: its stack and its sets change with every step and are never committed, and its files go when it ends; leave --engine out, or make it semi-owcty, which answers the same questions"
                 ),
                 Lasting::Yes | Lasting::No => format!(
-                    "{name} is for searches that can be resumed, and only the engines auto, tier and semi-owcty make such: leave --engine out, or make it one of those"
+                    "{name} is for searches that can be resumed, and only the engines auto, tier, stern-dill and semi-owcty make such: leave --engine out, or make it one of those"
                 ),
             }));
         }

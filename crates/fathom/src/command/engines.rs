@@ -42,8 +42,8 @@ const ENGINES: [[&str; 6]; 9] = [
         "breadth-first, exact",
         "what --ram leaves, for any number",
         "all states once per layer",
-        "none",
-        "Stern, Dill 1998: states gather in memory, all on disk are read past them; to compare with",
+        "closed set (fathom audit)",
+        "Stern, Dill 1998: states gather in memory, all on disk are read past them; to compare with; --resume",
     ],
     [
         "bitstate",

@@ -90,7 +90,7 @@ fn home(
     session: &Session,
 ) -> anyhow::Result<Home> {
     let home = Home::new(settings, identity);
-    if settings.lasts() || matches!(engine, LayerEngine::Tier(_)) {
+    if settings.lasts() || engine.is_on_disk() {
         home.volume()?;
         session.can_go_on(resume_command(&home));
     }
