@@ -95,12 +95,12 @@ fn stern_dill(
 /// A filter before all runs that are gone through, as long as runs leave memory for it; they do not fold.
 fn filtered(shares: Shares) -> Shares {
     let run_bytes = shares.run_bytes.max(shares.filter_bytes);
-    let toll_per_key = u64::MAX;
+    let sweep_excess_ns_per_key = u64::MAX;
     Shares {
         filter_ratio: 0,
         filter_bits: (1, 10),
         dense_ratio: u64::MAX,
-        toll_per_key,
+        sweep_excess_ns_per_key,
         run_bytes,
         ..shares
     }
@@ -114,16 +114,16 @@ fn denies_nothing(shares: Shares) -> Shares {
 fn eager(shares: Shares) -> Shares {
     Shares {
         dense_ratio: 0,
-        regret_per_key: (0, 0),
+        wasted_decodes_per_key: (0, 0),
         table_bytes: shares.table_bytes.min(2 << 10),
         ..shares
     }
 }
 
 /// Runs fold into a trie though layers are dense, once they have cost so many nanoseconds per key.
-fn folding<const TOLL: u64>(shares: Shares) -> Shares {
+fn folding<const EXCESS_NS: u64>(shares: Shares) -> Shares {
     let run_bytes = shares.run_bytes.max(shares.filter_bytes);
-    Shares { toll_per_key: TOLL, dense_ratio: u64::MAX, run_bytes, ..shares }
+    Shares { sweep_excess_ns_per_key: EXCESS_NS, dense_ratio: u64::MAX, run_bytes, ..shares }
 }
 
 fn options(plan: Plan, shares: Choice) -> Options {
