@@ -13,8 +13,9 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 use fathom_model::system::TransitionSystem;
 
+use super::engine::{self, Answer, Ask, Body, Engine, FilePlace, Files, Run, Threads};
 use super::ram::{self, RamTable};
-use super::tier::{Options, Tier};
+use super::tier::{self, Options, PLAN, Tier};
 use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy, close_alone};
 use crate::error::SearchError;
 use crate::files::disk_use::DiskUse;
@@ -24,6 +25,62 @@ use crate::stores::Layered;
 use crate::task::{Ending, Observer, Outcome, Settings};
 use crate::traces::path::{Path, Room};
 use crate::traces::trace;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "auto",
+    help: "What suits each property: ram and then tier for those about states, ndfs for those about infinite runs",
+    search: "breadth-first, exact",
+    memory: "that of ram, then what --ram leaves",
+    io: "none, then that of tier",
+    certificate: "closed set (--certify)",
+    origin: "ram until memory ends, tier from there on; the default for questions on states; --resume",
+    threads: Threads::Many,
+    files: Files::WhenNeeded,
+    resumes: true,
+    revisits: false,
+    body: Body::Chosen,
+    stores: &[],
+    options: PLAN,
+    run: Run::Chooses {
+        states: search,
+        exploring: "`positions` while it fits, else `ram`, and `tier` from where memory ends",
+    },
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    answer(ask, run)
+}
+
+/// [`run`] or [`run_on_disk`].
+type RunOnDisk = fn(
+    &dyn TransitionSystem,
+    &Budget,
+    &Settings,
+    &dyn Observer,
+    &Disk<'_>,
+) -> Result<(Kept, Outcome), SearchError>;
+
+/// Searches with the states on disk, at the latest when memory ends, from the beginning or from what is committed.
+pub(super) fn answer(ask: &Ask<'_>, run: RunOnDisk) -> Result<Answer, SearchError> {
+    let FilePlace { volume, tag, lasts, limit, commit_every, keep_layers } = *ask.place;
+    let plan = tier::plan(ask.chosen);
+    let keep_from = if keep_layers { 0 } else { u64::MAX };
+    let options = Options { tag, plan, commit_every, disk_limit: limit, keep_from, shares: None };
+    let disk = Disk { volume, lasts, options };
+    let (kept, outcome) = run(ask.system, ask.budget, ask.settings, ask.observer, &disk)?;
+    let used = kept.disk_use();
+    let (engine, closing) = match &kept {
+        Kept::Ram(_) => (ram::ENGINE.name, None),
+        Kept::Tier(tier) => (tier::ENGINE.name, Some(tier.cost())),
+    };
+    let kept = match kept {
+        // Searching again needs the memory that this one has.
+        Kept::Tier(tier) if !tier.keeps_all_layers() => engine::Kept::Dropped,
+        kept => engine::Kept::Layers(Box::new(kept)),
+    };
+    Ok(Answer { engine, outcome, kept, used, closing })
+}
 
 /// What was kept of a search, for paths.
 #[derive(Debug)]
@@ -321,6 +378,15 @@ impl Kept {
         match self {
             Kept::Ram(in_ram) => in_ram.journal.as_ref().map(Journal::disk_use),
             Kept::Tier(tier) => Some(tier.disk_use()),
+        }
+    }
+}
+
+impl Layered for Kept {
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
+        match self {
+            Kept::Ram(in_ram) => in_ram.visit_layer(layer, visit),
+            Kept::Tier(tier) => tier.visit_layer(layer, visit),
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod candidates;
 pub(crate) mod clock;
 pub mod closed_set;
 pub(crate) mod closing;
+pub mod closing_cost;
 pub(crate) mod commits;
 pub(crate) mod cursor;
 pub mod disk_use;

@@ -20,12 +20,13 @@ use std::time::{Duration, Instant};
 
 use fathom_disk::budget::{Budget, ChargedVec};
 use fathom_disk::error::DiskError;
-use fathom_disk::run::{Run, Tag};
+use fathom_disk::run::Tag;
 use fathom_disk::storage::{Phase, Volume};
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 use fathom_model::system::TransitionSystem;
 
+use super::engine::{Answer, Ask, Body, Engine, FilePlace, Files, Kept, Run, Threads};
 use crate::bodies::stages::{self, CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::files::at_rest::AtRest;
@@ -43,6 +44,37 @@ use crate::task::{Ending, Observer, Outcome, Settings};
 pub use sizes::Sizes;
 
 use shard::Shard;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "stern-dill",
+    help: "The same as Stern and Dill did it: all states on disk are read for every layer. To compare with",
+    search: "breadth-first, exact",
+    memory: "what --ram leaves, for any number",
+    io: "all states once per layer",
+    certificate: "closed set (fathom audit)",
+    origin: "Stern, Dill 1998: states gather in memory, all on disk are read past them; to compare with; --resume",
+    threads: Threads::Many,
+    files: Files::Always,
+    resumes: true,
+    revisits: false,
+    body: Body::Stages,
+    stores: &[],
+    options: &[],
+    run: Run::States(search),
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    let FilePlace { volume, tag, lasts, limit, commit_every, keep_layers } = *ask.place;
+    let keep_from = if keep_layers { 0 } else { u64::MAX };
+    let options = Options { tag, commit_every, disk_limit: limit, keep_from, sizes: None };
+    let place = (&volume()?, lasts);
+    let (policy, outcome) = run(ask.system, ask.budget, ask.settings, ask.observer, place, options)?;
+    let used = Some(policy.disk_use());
+    // Searching again needs the memory that this one has.
+    let kept = if policy.keeps_all_layers() { Kept::Layers(Box::new(policy)) } else { Kept::Dropped };
+    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None })
+}
 
 /// The policy.
 #[derive(Debug)]
@@ -241,8 +273,7 @@ impl SternDill {
             }
         }
         let shards: Vec<_> = self.shards.iter().map(lock).collect();
-        let runs: Vec<&Run> =
-            shards.iter().flat_map(|shard| shard.known_runs().map(|(_, run)| run)).collect();
+        let runs: Vec<_> = shards.iter().flat_map(|shard| shard.known_runs().map(|(_, run)| run)).collect();
         AtRest::merge(&self.place, name, &runs)
     }
 

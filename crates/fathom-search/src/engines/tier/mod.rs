@@ -17,7 +17,6 @@
 mod allotment;
 mod closing;
 mod commit;
-mod cost;
 mod from_layers;
 mod known;
 mod needs;
@@ -38,11 +37,14 @@ use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
+use super::auto;
+use super::engine::{Answer, Ask, Body, Chosen, Engine, EngineOption, Files, OptionValue, Run, Threads};
 use crate::bodies::stages::{CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::files::at_rest::AtRest;
 use crate::files::candidates::{Candidates, Collected};
 use crate::files::closing::Closing;
+use crate::files::closing_cost::ClosingCost;
 use crate::files::commits::Commits;
 use crate::files::disk_use::{DiskMeter, DiskUse};
 use crate::files::finished::Finished;
@@ -52,13 +54,47 @@ use crate::files::lock;
 use crate::files::place::Place;
 use crate::stores::{Layered, key_width};
 
-pub use cost::Cost;
 pub use shares::{Breadth, Repeats, Shares};
 pub use sharing::TINY_BYTES;
 
 use allotment::Allotment;
 use closing::Offered;
 use known::{Known, Tools};
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "tier",
+    help: "Breadth-first, exact, with the states on disk",
+    search: "breadth-first, exact",
+    memory: "what --ram leaves, for any number",
+    io: "sort(steps), few reads per layer",
+    certificate: "closed set (fathom audit)",
+    origin: "Munagala, Ranade 1999; Korf 2004: sorted runs on disk in tiers, a filter in memory; --resume",
+    threads: Threads::Many,
+    files: Files::Always,
+    resumes: true,
+    revisits: false,
+    body: Body::Stages,
+    stores: &[],
+    options: PLAN,
+    run: Run::States(search),
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    auto::answer(ask, auto::run_on_disk)
+}
+
+/// How new states are compared with known ones.
+pub(super) const PLAN: &[EngineOption] = &[EngineOption {
+    key: "plan",
+    value: OptionValue::OneOf(&["look-up", "scan"]),
+    help: "how new states are compared with known ones: looked up, or everything known is read for every layer",
+}];
+
+/// The plan that was chosen.
+pub(super) fn plan(chosen: &Chosen) -> Plan {
+    if chosen.option("plan") == Some("scan") { Plan::Scan } else { Plan::LookUp }
+}
 
 /// The policy.
 #[derive(Debug)]
@@ -76,7 +112,7 @@ pub struct Tier {
     closing: Closing<Vec<Collected>, Tools>,
     /// The layer that was closed last.
     offered: Offered,
-    cost: Cost,
+    cost: ClosingCost,
     disk_meter: DiskMeter,
 }
 
@@ -175,7 +211,7 @@ impl Tier {
             frontier: Mutex::new(frontier),
             closing: Closing::default(),
             offered: Offered::default(),
-            cost: Cost::default(),
+            cost: ClosingCost::default(),
             disk_meter: DiskMeter::new(options.disk_limit),
             place,
             commits,
@@ -196,7 +232,7 @@ impl Tier {
     }
 
     /// Where the time of closing went.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> ClosingCost {
         self.cost
     }
 

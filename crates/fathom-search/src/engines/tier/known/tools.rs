@@ -4,8 +4,8 @@ use fathom_disk::budget::{Charge, ChargedVec};
 use fathom_disk::error::DiskError;
 use fathom_disk::run::{ProbeConfig, Prober};
 
-use super::super::cost::Cost;
 use super::super::shares::Shares;
+use crate::files::closing_cost::ClosingCost;
 use crate::files::layer_store::BlockEncoder;
 use crate::files::place::Place;
 
@@ -14,7 +14,7 @@ use crate::files::place::Place;
 pub(in super::super) struct Tools {
     pub(super) prober: Prober,
     pub(super) encoder: BlockEncoder,
-    pub(in super::super) cost: Cost,
+    pub(in super::super) cost: ClosingCost,
     /// Keys looked at in one go.
     pub(super) piece_keys: usize,
     pub(super) found: ChargedVec<bool>,
@@ -34,7 +34,7 @@ impl Tools {
         Ok(Tools {
             prober: Prober::new(budget, place.width, probe_config(shares.probe_bytes))?,
             encoder: BlockEncoder::new(budget, place.width, shares.log_block_keys)?,
-            cost: Cost::default(),
+            cost: ClosingCost::default(),
             piece_keys,
             found: ChargedVec::with_capacity(budget, "closing", piece_keys)?,
             _charge: budget.charge("closing", piece_keys * 4)?,
