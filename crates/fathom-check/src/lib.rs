@@ -8,6 +8,7 @@
 //! | [`folder`] | where does a search live on disk, and what makes the folder ours? |
 //! | [`engines`] | which engine searches, and what is left of its search? |
 //! | [`answers`] | what is the answer to a question about a model? |
+//! | [`given`] | how is a system checked that somebody hands over, in a few lines? |
 //! | [`simulate`] | where can a model go from here? |
 //! | [`export`] | how is a state space written for other programs? |
 //! | [`resources`] | what may a search use, and when does it give up? |
@@ -22,6 +23,7 @@ pub mod engines;
 pub mod error;
 pub mod export;
 pub mod folder;
+pub mod given;
 pub mod limit;
 pub mod machine;
 pub mod model;
@@ -31,3 +33,7 @@ pub mod questions;
 pub mod resources;
 pub mod simulate;
 pub mod trace;
+
+pub use answers::check::{Answer, Checked, Verdict};
+pub use given::Check;
+pub use model::subject::Given;

@@ -113,7 +113,7 @@ impl<'m> Simulation<'m> {
 
     /// What can be done next: the steps in the system's order, then what faults.
     pub fn choices(&self) -> Vec<Choice> {
-        let words = |action| trace::step(&self.system, self.model.source(), self.record(), action);
+        let words = |action| trace::step(&self.system, Some(self.model.source()), self.record(), action);
         let steps = (0..self.steps.step_count()).map(|step| Choice::Step(words(self.steps.action(step))));
         let faults = self
             .steps
@@ -180,7 +180,7 @@ impl<'m> Simulation<'m> {
         for (record, action) in self.records.chunks_exact(self.words()).zip(leading) {
             path.arrive(record, *action)?;
         }
-        Trace::of(&self.system, self.model.source(), Some(path.finish(self.start)?), None, false)
+        Trace::of(&self.system, Some(self.model.source()), Some(path.finish(self.start)?), None, false)
     }
 
     /// The model.

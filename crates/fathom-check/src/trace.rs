@@ -4,7 +4,6 @@
 
 use std::cell::RefCell;
 
-use fathom_exec::interpreter::Interpreter;
 use fathom_lang::source::SourceText;
 use fathom_model::program::Label;
 use fathom_model::record::Records;
@@ -17,7 +16,8 @@ use fathom_search::traces::path::{Path, PathReader};
 use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::model::assemble::Model;
+use crate::model::subject::Subject;
+use crate::model::system::System;
 
 /// A run of the model that can be told in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,8 @@ struct Cycle {
     start: u64,
     stutter: u32,
     labels: Vec<Label>,
+    /// The labels that the automaton reads, as bits.
+    atoms: u64,
     /// What the states of the automaton are called.
     automaton: Vec<String>,
 }
@@ -47,7 +49,7 @@ struct Cycle {
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
     trace: &'a Trace,
-    model: &'a Model,
+    subject: &'a dyn Subject,
 }
 
 /// A run in words that was read from a file.
@@ -67,8 +69,8 @@ pub struct SavedTrace {
 
 /// The states of a run in words, one after the other.
 pub struct States<'a> {
-    system: Interpreter,
-    source: &'a SourceText,
+    system: System<'a>,
+    source: Option<&'a SourceText>,
     trace: &'a Trace,
     reader: Option<PathReader<'a>>,
     next: u64,
@@ -170,17 +172,23 @@ pub enum Trouble {
 }
 
 impl Trace {
-    /// A lasso whose notes are states of an automaton with these names, which reads these labels; `stutter` is the action of a system that cannot move.
-    pub(crate) fn of_lasso(lasso: Lasso, stutter: u32, labels: Vec<Label>, automaton: Vec<String>) -> Trace {
+    /// A lasso whose notes are states of an automaton with these names, which reads these atoms of these labels; `stutter` is the action of a system that cannot move.
+    pub(crate) fn of_lasso(
+        lasso: Lasso,
+        stutter: u32,
+        labels: Vec<Label>,
+        atoms: u64,
+        automaton: Vec<String>,
+    ) -> Trace {
         let Lasso { path, cycle_start } = lasso;
-        let cycle = Some(Cycle { start: cycle_start, stutter, labels, automaton });
+        let cycle = Some(Cycle { start: cycle_start, stutter, labels, atoms, automaton });
         Trace { kind: "lasso", minimal: "none", fault: None, path: Some(path), cycle }
     }
 
     /// A path, and what goes wrong at its end.
     pub(crate) fn of(
         system: &dyn TransitionSystem,
-        source: &SourceText,
+        source: Option<&SourceText>,
         path: Option<Path>,
         trouble: Option<Trouble>,
         shortest: bool,
@@ -211,11 +219,11 @@ impl Trace {
     }
 
     /// Its states in words; where a cycle closes, its first state comes once more.
-    pub fn states<'a>(&'a self, model: &'a Model) -> Result<States<'a>, SearchError> {
-        let labels = self.cycle.as_ref().map_or_else(Vec::new, |cycle| cycle.labels.clone());
+    pub fn states<'a>(&'a self, subject: &'a dyn Subject) -> Result<States<'a>, SearchError> {
+        let labels = self.cycle.as_ref().map_or(&[][..], |cycle| &cycle.labels);
         Ok(States {
-            system: model.interpreter(labels),
-            source: model.source(),
+            system: subject.reference(labels),
+            source: subject.source(),
             trace: self,
             reader: self.path.as_ref().map(Path::reader).transpose()?,
             next: 0,
@@ -223,9 +231,26 @@ impl Trace {
         })
     }
 
+    /// A line for each state: the step that leads there, and what it changes. For runs of which all states can be held; [`Trace::states`] is for others.
+    ///
+    /// # Errors
+    /// If a run that lies on disk cannot be read.
+    pub fn lines(&self, subject: &dyn Subject) -> Result<Vec<String>, SearchError> {
+        let line = |state: TraceState| {
+            let title = state.step.as_ref().map_or("initial state", |step| &step.title);
+            let changed = state.state.iter().filter(|(name, _)| state.changed.contains(name));
+            let values: Vec<String> = changed.map(|(name, value)| format!("{name} = {value}")).collect();
+            format!(
+                "{title}: {}",
+                if values.is_empty() { "nothing changes".into() } else { values.join(", ") }
+            )
+        };
+        self.states(subject)?.map(|state| state.map(line)).collect()
+    }
+
     /// All of it in words, as JSON has it.
-    pub fn told<'a>(&'a self, model: &'a Model) -> Told<'a> {
-        Told { trace: self, model }
+    pub fn told<'a>(&'a self, subject: &'a dyn Subject) -> Told<'a> {
+        Told { trace: self, subject }
     }
 }
 
@@ -263,8 +288,9 @@ impl States<'_> {
         let atoms = cycle.map(|cycle| {
             let mut labels = [Labels::default()];
             self.system.label(Records::new(state.record, state.record.len()), &mut labels);
-            let holds = cycle.labels.iter().enumerate().filter(|(label, _)| labels[0].holds(*label));
-            holds.map(|(_, label)| label.name.clone()).collect()
+            let holds = |label: &usize| cycle.atoms >> label & 1 == 1 && labels[0].holds(*label);
+            let names = &self.system.shape().labels;
+            (0..names.len()).filter(holds).map(|label| names[label].clone()).collect()
         });
         let name = |cycle: &Cycle| cycle.automaton.get(state.note as usize).cloned();
         let automaton = cycle.map(|cycle| name(cycle).unwrap_or_else(|| state.note.to_string()));
@@ -293,8 +319,8 @@ impl Iterator for States<'_> {
 
 impl Serialize for Told<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Told { trace, model } = self;
-        let states = RefCell::new(trace.states(model).map_err(S::Error::custom)?);
+        let Told { trace, subject } = *self;
+        let states = RefCell::new(trace.states(subject).map_err(S::Error::custom)?);
         let mut object = serializer.serialize_struct("Trace", 5)?;
         object.serialize_field("kind", trace.kind)?;
         object.serialize_field("minimal", trace.minimal)?;
@@ -324,7 +350,12 @@ impl Serialize for NextStates<'_, '_> {
 }
 
 /// The words for a step from a state.
-pub fn step(system: &dyn TransitionSystem, source: &SourceText, from: &[u64], action: u32) -> TraceStep {
+pub fn step(
+    system: &dyn TransitionSystem,
+    source: Option<&SourceText>,
+    from: &[u64],
+    action: u32,
+) -> TraceStep {
     let words = system.describe(Query::Step { source: from, action });
     let (line, column) = position(source, words.span);
     TraceStep {
@@ -365,7 +396,7 @@ fn message(words: Description) -> Option<TraceMessage> {
 
 fn fault(
     system: &dyn TransitionSystem,
-    source: &SourceText,
+    source: Option<&SourceText>,
     last: Option<&[u64]>,
     trouble: Trouble,
 ) -> TraceFault {
@@ -391,9 +422,9 @@ fn fault(
 }
 
 /// Line and column; none for a span that is nowhere in particular.
-fn position(source: &SourceText, span: Option<Span>) -> (Option<usize>, Option<usize>) {
-    match span.filter(|span| *span != Span::default()) {
-        Some(span) => {
+fn position(source: Option<&SourceText>, span: Option<Span>) -> (Option<usize>, Option<usize>) {
+    match source.zip(span.filter(|span| *span != Span::default())) {
+        Some((source, span)) => {
             let position = source.position(span.start);
             (Some(position.line), Some(position.column))
         }

@@ -18,7 +18,6 @@ use fathom_lang::source::SourceText;
 use fathom_model::symmetry::{Orbits, Scratch};
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::tier;
 use fathom_search::engines::{auto, positions, ram, tier};
 use oracle::bfs::{Limits, explore};
 
@@ -194,10 +193,9 @@ fn random_programs_have_the_same_verdicts() {
             ] {
                 let found = verdicts(&joined, &questions, engine, jit);
                 assert_eq!(
-                    found,
-                    expected,
+                    found, expected,
                     "seed {seed}, {kind:?}, {}\n{questions:?}\n{text}",
-                    engine.name()
+                    engine.engine.name
                 );
             }
             violated += expected.iter().filter(|(verdict, _)| *verdict == Verdict::Violated).count();

@@ -10,14 +10,14 @@ use fathom_search::task::{Observer, Settings, Tuning};
 
 use crate::answers::check::CheckedSystem;
 use crate::folder::identity::Identity;
-use crate::model::assemble::Model;
 use crate::model::execution::Execution;
+use crate::model::subject::Subject;
 use crate::questions::plan::Plan;
 
 /// What is audited, and with what.
 pub struct StateAudit<'a> {
-    /// The model.
-    pub model: &'a Model,
+    /// What was searched.
+    pub subject: &'a dyn Subject,
     /// What was asked about it; none if it was only explored.
     pub plan: Option<&'a Plan>,
     /// Where the states are.
@@ -36,8 +36,8 @@ impl StateAudit<'_> {
     /// # Errors
     /// If it could not be checked. A certificate that is refused is no error: the reason is told.
     pub fn run(&self, identity: &Identity) -> Result<Result<Audited, String>, AuditError> {
-        let checked = self.plan.map(|plan| CheckedSystem::new(self.model, plan, Execution::Interpreted));
-        let plain = self.model.system(Vec::new(), Execution::Interpreted);
+        let checked = self.plan.map(|plan| CheckedSystem::new(self.subject, plan, Execution::Interpreted));
+        let plain = self.subject.searched(&[], Execution::Interpreted);
         let (system, conditions): (&dyn TransitionSystem, _) = match &checked {
             Some(checked) => (checked.system(), checked.conditions.clone()),
             None => (&plain, Vec::new()),

@@ -82,7 +82,7 @@ pub fn product(
     model: &Model,
     property: &LivenessProperty,
     behaviour: &Behaviour,
-) -> Result<Product<System>, String> {
+) -> Result<Product<System<'static>>, String> {
     let read = hoa::read(&behaviour.automaton)
         .map_err(|mistake| format!("its automaton makes no sense: {}", mistake.message))?;
     let atoms: Vec<&String> = property.labels.iter().map(|label| &label.name).collect();
@@ -107,7 +107,7 @@ impl BehaviourAudit<'_> {
     /// If it could not be checked. A certificate that is refused is no error: the reason is told.
     pub fn run(
         &self,
-        product: &Product<System>,
+        product: &Product<System<'_>>,
         identity: &Identity,
     ) -> Result<Result<BehaviourAudited, String>, AuditError> {
         // First, since it costs little: an automaton that misses violations makes the rest worthless.
@@ -139,7 +139,7 @@ impl BehaviourAudit<'_> {
         Ok(Ok(BehaviourAudited { closed_set, ranks, automaton }))
     }
 
-    fn ranks(&self, product: &Product<System>, identity: &Identity) -> Result<RankAudited, AuditError> {
+    fn ranks(&self, product: &Product<System<'_>>, identity: &Identity) -> Result<RankAudited, AuditError> {
         let profile = profile(product.automaton());
         let weak = profile.filter(|profile| {
             profile.strength <= Strength::Weak && product.shape().mark_count == product.automaton().mark_count

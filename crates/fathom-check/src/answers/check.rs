@@ -1,11 +1,11 @@
 //! Does a model do what it should? Questions in, a verdict for each of them out, with a run that shows it where one is violated.
 //!
-//! Every run that is shown has been replayed on a fresh interpreter first; one that does not pass is an error of fathom, never a verdict.
+//! Every run that is shown has been replayed on a fresh reference first; one that does not pass is an error of fathom, never a verdict.
 
 use fathom_search::engines::engine::Chosen;
 use std::time::Instant;
 
-use fathom_exec::interpreter::Interpreter;
+use fathom_model::span::Span;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Query, TransitionSystem};
 use fathom_search::constrained::Constrained;
@@ -22,8 +22,8 @@ use crate::engines::layer_engine::{self, Searched};
 use crate::error::RunError;
 use crate::folder::home::Home;
 use crate::limit::Limit;
-use crate::model::assemble::Model;
 use crate::model::execution::Execution;
+use crate::model::subject::Subject;
 use crate::model::system::System;
 use crate::monitor::Monitor;
 use crate::questions::plan::Plan;
@@ -117,6 +117,28 @@ impl Checked {
         asked.map(|answer| answer.verdict).fold(floor, Verdict::max)
     }
 
+    /// What is known so far and what the next search finds out, which is not begun if the check is over.
+    ///
+    /// # Errors
+    /// That of the search.
+    pub fn one_more<E>(
+        all: Option<Checked>,
+        property: &Property,
+        stop: Stop,
+        search: impl FnOnce() -> Result<Checked, E>,
+    ) -> Result<Checked, E> {
+        let Some(all) = all else { return search() };
+        let over = stop == Stop::First && all.is_over();
+        let next = if over { Checked::unanswered(property, &all) } else { search()? };
+        Ok(all.and(next, stop))
+    }
+
+    /// Whether something was found, or the user wants no more.
+    fn is_over(&self) -> bool {
+        matches!(self.verdict(), Verdict::Violated | Verdict::Fault)
+            || matches!(self.exploration.limit, Some(Limit::Interrupt | Limit::Time))
+    }
+
     /// A property that was not looked at since an earlier search has ended the check.
     pub fn unanswered(property: &Property, earlier: &Checked) -> Checked {
         let answer = Answer {
@@ -159,7 +181,7 @@ impl Checked {
 /// Answers all questions of a plan in one breadth-first exploration: runs that are shown are the shortest, and the same for
 /// every number of threads.
 pub fn check(
-    model: &Model,
+    subject: &dyn Subject,
     plan: &Plan,
     engine: &Chosen,
     stop: Stop,
@@ -168,7 +190,7 @@ pub fn check(
     home: Option<&Home>,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, monitor));
+    let system = CheckedSystem::new(subject, plan, Execution::wanted(resources, monitor));
     let settings = Settings {
         threads: resources.threads,
         conditions: system.conditions.clone(),
@@ -196,7 +218,7 @@ pub fn check(
     monitor.finish().map_err(RunError::Records)?;
     drop(reserve);
     let tracer = Tracer {
-        model,
+        subject,
         plan,
         system: &system,
         searched: &searched,
@@ -218,7 +240,7 @@ pub fn check(
         limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),
         counts,
         record_bits: system.system().shape().width_bits,
-        coverage: Coverage::of(model.program(), &outcome.actions_taken),
+        coverage: subject.program().and_then(|program| Coverage::of(program, &outcome.actions_taken)),
         usage: Usage::of(resources, &budget, elapsed),
         disk: disk.map(DiskUsage::of),
         cost,
@@ -238,22 +260,22 @@ const PATH_STEPS: usize = 2048;
 
 /// The system of a plan, constrained if it says so.
 #[derive(Debug)]
-pub(crate) enum Restricted {
-    Plain(System),
-    Constrained(Constrained<System>),
+pub(crate) enum Restricted<'a> {
+    Plain(System<'a>),
+    Constrained(Constrained<System<'a>>),
 }
 
 /// A system and what is looked for in it.
 #[derive(Debug)]
-pub(crate) struct CheckedSystem {
-    system: Restricted,
+pub(crate) struct CheckedSystem<'a> {
+    system: Restricted<'a>,
     /// The plan's conditions, with the excuse of a constrained system.
     pub(crate) conditions: Vec<Condition>,
 }
 
-impl CheckedSystem {
-    pub(crate) fn new(model: &Model, plan: &Plan, execution: Execution<'_>) -> CheckedSystem {
-        let mut system = model.system(plan.labels.clone(), execution);
+impl<'a> CheckedSystem<'a> {
+    pub(crate) fn new(subject: &'a dyn Subject, plan: &Plan, execution: Execution<'_>) -> CheckedSystem<'a> {
+        let mut system = subject.searched(&plan.labels, execution);
         if plan.looks_for_stuttering() {
             system = system.excusing(plan.valid_end);
         }
@@ -308,9 +330,9 @@ pub(crate) fn told(
 
 /// What was asked, and what is left of the search.
 struct Tracer<'a> {
-    model: &'a Model,
+    subject: &'a dyn Subject,
     plan: &'a Plan,
-    system: &'a CheckedSystem,
+    system: &'a CheckedSystem<'a>,
     searched: &'a Searched,
     room: &'a Room,
     threads: usize,
@@ -345,18 +367,18 @@ impl Tracer<'_> {
 
     /// The run to a finding, replayed.
     fn shown(&self, number: usize, finding: &Finding) -> Result<Trace, RunError> {
-        let Tracer { model, plan, system, searched, room, threads, observer } = *self;
+        let Tracer { subject, plan, system, searched, room, threads, observer } = *self;
         let to = |record: &Vec<u64>| {
             searched.path_to(system.system(), room, observer, threads, (finding.layer, record))
         };
         let path = finding.record.as_ref().map(to).transpose()?;
-        Judge { model, plan, number, room, observer }.proven(path, finding.fault, true)
+        Judge { subject, plan, number, room, observer }.proven(path, finding.fault, true)
     }
 }
 
 /// Who says whether a run violates property `number` of a plan.
 pub(crate) struct Judge<'a> {
-    pub(crate) model: &'a Model,
+    pub(crate) subject: &'a dyn Subject,
     pub(crate) plan: &'a Plan,
     pub(crate) number: usize,
     pub(crate) room: &'a Room,
@@ -377,7 +399,7 @@ impl Judge<'_> {
 
     /// The run of the model that stands behind a path of its search.
     pub(crate) fn real_path(&self, path: Path) -> Result<Path, RunError> {
-        match self.model.quotient(Vec::new()) {
+        match self.subject.quotient() {
             Some(quotient) => unfold_path(&quotient, &path, self.observer)?
                 .ok_or_else(|| no_run(&self.plan.properties[self.number].name)),
             None => Ok(path),
@@ -391,12 +413,12 @@ impl Judge<'_> {
         fault: Option<fathom_model::steps::Fault>,
         shortest: bool,
     ) -> Result<Trace, RunError> {
-        let Judge { model, plan, number, room, observer } = *self;
-        let judge = model.interpreter(plan.labels.clone());
+        let Judge { subject, plan, number, room, observer } = *self;
+        let judge = subject.reference(&plan.labels);
         let property = &plan.properties[number];
         let refuse = |refusal: String| RunError::Replay { property: property.name.clone(), refusal };
         let last = path.as_ref().map_or(Ok(None), Path::last_record)?;
-        let fault = match fault.filter(|_| model.is_symmetric()) {
+        let fault = match fault.filter(|_| subject.quotient().is_some()) {
             Some(fault) => {
                 let real = unfold_fault(&judge, last.as_deref(), fault, room.budget())?;
                 Some(real.ok_or_else(|| no_run(&property.name))?)
@@ -408,14 +430,14 @@ impl Judge<'_> {
             if !replay::start_faults(&judge, fault, room.budget())? {
                 return Err(refuse("no start faults".into()));
             }
-            return Ok(Trace::of(&judge, model.source(), None, Some(Trouble::Start(fault)), shortest)?);
+            return Ok(Trace::of(&judge, subject.source(), None, Some(Trouble::Start(fault)), shortest)?);
         };
         let (claim, trouble) = claim(plan, number, &last, fault, &judge);
         match replay::replay(&judge, &path, plan.constraint, claim, observer) {
             Err(Refusal::Machine(error)) => return Err(error.into()),
             replayed => replayed.map_err(|refusal| refuse(refusal.to_string()))?,
         }
-        Ok(Trace::of(&judge, model.source(), Some(path), trouble, shortest)?)
+        Ok(Trace::of(&judge, subject.source(), Some(path), trouble, shortest)?)
     }
 }
 
@@ -425,7 +447,7 @@ fn claim(
     number: usize,
     record: &[u64],
     fault: Option<fathom_model::steps::Fault>,
-    judge: &Interpreter,
+    judge: &dyn TransitionSystem,
 ) -> (Claim, Option<Trouble>) {
     match (plan.conditions[number], fault) {
         (Condition::Label { label, value }, _) => (Claim::Label { label, value }, None),
@@ -438,8 +460,8 @@ fn claim(
                 let words = judge.describe(Query::Label { record, label: *label });
                 words.values.iter().all(|(_, value)| value != "true" && value != "false")
             };
-            let label = (0..plan.labels.len()).find(faults).unwrap_or(0);
-            let stated = plan.labels[label].span != fathom_model::span::Span::default();
+            let label = (0..judge.shape().labels.len()).find(faults).unwrap_or(0);
+            let stated = plan.labels.get(label).is_some_and(|label| label.span != Span::default());
             (Claim::LabelFault, Some(Trouble::Label { label, stated }))
         }
     }
@@ -449,7 +471,7 @@ fn claim(
 mod tests {
     use super::*;
     use crate::answers::explore::explore;
-    use crate::model::assemble::{Language, ModelOptions};
+    use crate::model::assemble::{Language, Model, ModelOptions};
     use crate::monitor::Clock;
     use fathom_lang::source::SourceText;
 

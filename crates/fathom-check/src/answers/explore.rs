@@ -17,8 +17,8 @@ use crate::engines::layer_engine::{self, Searched};
 use crate::engines::liveness_search;
 use crate::error::RunError;
 use crate::folder::home::Home;
-use crate::model::assemble::Model;
 use crate::model::execution::Execution;
+use crate::model::subject::Subject;
 use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
 use crate::resources::Resources;
@@ -26,7 +26,7 @@ use crate::resources::Resources;
 /// Explores the whole reachable space of a model, or of its product with the automaton of a property, up to the limits. `auto` begins with the engine that tells the locality, unless the run is to
 /// last, and if that one's memory does not suffice, begins again with the one that needs least.
 pub fn explore(
-    model: &Model,
+    subject: &dyn Subject,
     property: Option<&LivenessProperty>,
     engine: &Chosen,
     resources: &Resources,
@@ -38,11 +38,11 @@ pub fn explore(
     let plain;
     let system: &dyn TransitionSystem = match property {
         Some(property) => {
-            product = liveness_search::product(model, property, &property.automaton, &[], execution)?;
+            product = liveness_search::product(subject, property, &property.automaton, &[], execution)?;
             &product
         }
         None => {
-            plain = model.system(Vec::new(), execution);
+            plain = subject.searched(&[], execution);
             &plain
         }
     };
@@ -95,7 +95,10 @@ pub fn explore(
         automaton: property.map(AutomatonFigures::of),
         limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),
         // What the automaton drops is not what the model never does.
-        coverage: Coverage::of(model.program(), &outcome.actions_taken).filter(|_| property.is_none()),
+        coverage: subject
+            .program()
+            .filter(|_| property.is_none())
+            .and_then(|program| Coverage::of(program, &outcome.actions_taken)),
         counts,
         record_bits: system.shape().width_bits,
         usage: Usage::of(resources, &budget, elapsed),

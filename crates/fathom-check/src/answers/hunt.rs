@@ -27,8 +27,8 @@ use crate::answers::exploration::{Counts, Exploration, Usage};
 use crate::engines::layer_engine;
 use crate::error::RunError;
 use crate::limit::Limit;
-use crate::model::assemble::Model;
 use crate::model::execution::Execution;
+use crate::model::subject::Subject;
 use crate::monitor::Monitor;
 use crate::questions::plan::Plan;
 use crate::questions::property::PropertyKind;
@@ -39,14 +39,14 @@ pub const WALK_STEPS: u64 = 1_000;
 
 /// Answers the questions of a plan depth-first, with three bits per state in most of the memory. One thread.
 pub fn check_bitstate(
-    model: &Model,
+    subject: &dyn Subject,
     plan: &Plan,
     stop: Stop,
     resources: &Resources,
     monitor: &dyn Monitor,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, monitor));
+    let system = CheckedSystem::new(subject, plan, Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
     // The rest is for the run that is told.
     let (bits_bytes, stack_bytes) = (budget.limit() / 8 * 5, budget.limit() / 4);
@@ -61,7 +61,7 @@ pub fn check_bitstate(
     let outcome = depth_first::run(system.system(), &mut bits, &room, &settings, monitor)?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
-    let teller = Teller { model, plan, room: &room, monitor };
+    let teller = Teller { subject, plan, room: &room, monitor };
     let mut answers = Vec::new();
     for (number, found) in outcome.found.into_iter().enumerate() {
         answers.push(teller.answer(number, found.map(Ok), outcome.labels_seen)?);
@@ -93,7 +93,7 @@ pub fn check_bitstate(
         limit: Some(limit),
         counts,
         record_bits: system.system().shape().width_bits,
-        coverage: Coverage::of(model.program(), &outcome.actions_taken),
+        coverage: subject.program().and_then(|program| Coverage::of(program, &outcome.actions_taken)),
         usage,
         disk: None,
         cost: None,
@@ -106,7 +106,7 @@ pub fn check_bitstate(
 /// Walks through a model at random, `walks` times, on all threads, until a question of the plan is answered with a violation. The walk that is told
 /// is the same for every number of threads, unless time or a signal ends the hunt.
 pub fn random_walks(
-    model: &Model,
+    subject: &dyn Subject,
     plan: &Plan,
     walks: u64,
     seed: u64,
@@ -114,7 +114,7 @@ pub fn random_walks(
     monitor: &dyn Monitor,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = CheckedSystem::new(model, plan, Execution::wanted(resources, monitor));
+    let system = CheckedSystem::new(subject, plan, Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
     let hunt = Hunt {
         system: system.system(),
@@ -147,7 +147,7 @@ pub fn random_walks(
         None => Limit::Lossy,
     };
     let room = layer_engine::room(&budget, None);
-    let teller = Teller { model, plan, room: &room, monitor };
+    let teller = Teller { subject, plan, room: &room, monitor };
     let seen = *lock(&hunt.seen);
     let mut answers = Vec::new();
     for number in 0..plan.properties.len() {
@@ -347,7 +347,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Who says what a hunt has found out.
 struct Teller<'a> {
-    model: &'a Model,
+    subject: &'a dyn Subject,
     plan: &'a Plan,
     room: &'a Room,
     monitor: &'a dyn Monitor,
@@ -361,11 +361,11 @@ impl Teller<'_> {
         found: Option<Result<Found, SearchError>>,
         seen: Labels,
     ) -> Result<Answer, RunError> {
-        let Teller { model, plan, room, monitor } = *self;
+        let Teller { subject, plan, room, monitor } = *self;
         let property = plan.properties[number].clone();
         let observer = monitor.tracing();
         let violated = found.is_some();
-        let judge = Judge { model, plan, number, room, observer: &*observer };
+        let judge = Judge { subject, plan, number, room, observer: &*observer };
         let trace = found.map(|found| {
             let Found { path, fault } = found?;
             judge.proven(path, fault, false)

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use fathom_disk::budget::Budget;
 use fathom_ltl::automaton::StateId;
+use fathom_ltl::formula::Formula;
 use fathom_ltl::long_word::{self, LongWord};
 use fathom_ltl::print;
 use fathom_ltl::product::Product;
@@ -34,6 +35,7 @@ use crate::folder::identity::{Behaviour, Identity};
 use crate::limit::Limit;
 use crate::model::assemble::{Model, ModelSettings};
 use crate::model::execution::Execution;
+use crate::model::subject::Subject;
 use crate::model::system::System;
 use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
@@ -71,19 +73,24 @@ impl LivenessSettings {
         let product =
             liveness_search::product(model, property, automaton, &self.fair, Execution::Interpreted)?;
         let labels: Vec<&str> = property.labels.iter().map(|label| label.name.as_str()).collect();
-        let behaviour = Behaviour {
+        let behaviour = self.behaviour(property, &labels);
+        Ok(Identity::of_behaviour(model, settings, behaviour, product.shape()))
+    }
+
+    /// What a run with these settings asks about infinite runs, of a system with these labels.
+    pub(crate) fn behaviour(&self, property: &LivenessProperty, labels: &[&str]) -> Behaviour {
+        Behaviour {
             statement: property.statement.clone(),
             fair: self.fair.clone(),
             stop_at_fault: self.faults == Faults::Stop,
-            automaton: print::hoa(automaton, &labels, None),
-        };
-        Ok(Identity::of_behaviour(model, settings, behaviour, product.shape()))
+            automaton: print::hoa(self.engine.automaton(property), labels, None),
+        }
     }
 }
 
 /// Answers a question about infinite runs: two answers, one about the property and one about faults (unless these are only reported).
 pub fn check(
-    model: &Model,
+    subject: &dyn Subject,
     property: &LivenessProperty,
     settings: &LivenessSettings,
     resources: &Resources,
@@ -94,7 +101,7 @@ pub fn check(
     let fair = &settings.fair;
     let automaton = settings.engine.automaton(property);
     let product =
-        liveness_search::product(model, property, automaton, fair, Execution::wanted(resources, monitor))?;
+        liveness_search::product(subject, property, automaton, fair, Execution::wanted(resources, monitor))?;
     let budget = resources.data_budget()?;
     let room = layer_engine::room(&budget, home);
     let task = Task {
@@ -114,7 +121,7 @@ pub fn check(
     let outcome = liveness_search::search(&product, &task)?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
-    let proof = Proof { model, property, settings, product: &product, observer: &*monitor.tracing() };
+    let proof = Proof { subject, property, settings, product: &product, observer: &*monitor.tracing() };
     let (trace, untraced) = told(outcome.lasso.as_ref().map(|lasso| proof.of(lasso)), monitor)?;
     let untraced = untraced.or(outcome.untraced);
     let mut exploration = explored(property, &outcome, resources, &budget, monitor);
@@ -186,24 +193,24 @@ fn explored(
 
 /// What a lasso must be to violate a property.
 struct Proof<'a> {
-    model: &'a Model,
+    subject: &'a dyn Subject,
     property: &'a LivenessProperty,
     settings: &'a LivenessSettings,
-    product: &'a Product<System>,
+    product: &'a Product<System<'a>>,
     observer: &'a dyn Observer,
 }
 
 impl Proof<'_> {
     /// The run of the model that stands behind a lasso of the product, if a fresh interpreter runs it, the formula does not hold of it, and it is fair.
     fn of(&self, lasso: &Lasso) -> Result<Trace, RunError> {
-        let Proof { model, property, settings, product, observer } = *self;
-        let judge = model.interpreter(property.labels.clone());
+        let Proof { subject, property, settings, product, observer } = *self;
+        let judge = subject.reference(&property.labels);
         let stutter = product.stutter();
         let run = lasso.project(judge.shape().words(), |record| {
             let (part, state) = product.parts(record);
             (part, state.0)
         })?;
-        let run = match model.quotient(Vec::new()) {
+        let run = match subject.quotient() {
             Some(quotient) => unfold_lasso(&quotient, &run, Some(stutter), observer)?
                 .ok_or_else(|| no_run(&property.property.name))?,
             None => run,
@@ -228,7 +235,8 @@ impl Proof<'_> {
         let names = (0..product.automaton().states.len() as u32)
             .map(|state| product.state_name(StateId(state)))
             .collect();
-        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), names))
+        let atoms = property.formula.as_ref().map_or(u64::MAX, Formula::atoms);
+        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names))
     }
 
     /// Why a run of the model is no violation, by its labels alone; none if it is one.
@@ -274,13 +282,13 @@ fn fault_answer(
     room: &Room,
     monitor: &dyn Monitor,
 ) -> Result<Answer, RunError> {
-    let Proof { model, property, product, observer, .. } = *proof;
+    let Proof { subject, property, product, observer, .. } = *proof;
     let plan = Plan::of_faults(property.labels.clone());
-    let words = model.interpreter(Vec::new()).shape().words();
+    let words = subject.reference(&[]).shape().words();
     let trace = outcome.fault.as_ref().map(|found| {
         let part = |record: &[u64]| (product.parts(record).0, 0);
         let path = found.path.as_ref().map(|path| path.project(words, part)).transpose()?;
-        Judge { model, plan: &plan, number: 0, room, observer }.proven(path, found.fault, false)
+        Judge { subject, plan: &plan, number: 0, room, observer }.proven(path, found.fault, false)
     });
     let (trace, untraced) = told(trace, monitor)?;
     let untraced = untraced.or(outcome.fault_untraced);

@@ -126,7 +126,7 @@ fn trap(
     observer: &dyn Observer,
 ) -> Result<Trace, RunError> {
     let plan = Plan::of_possibility(possibility);
-    let judge = Judge { model, plan: &plan, number: 0, room, observer };
+    let judge = Judge { subject: model, plan: &plan, number: 0, room, observer };
     let path = judge.real_path(path)?;
     let last = path.last_record()?.expect("a path has a state");
     never_reached(model, possibility, &last, room.budget(), observer)?;

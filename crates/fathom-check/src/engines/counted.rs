@@ -10,7 +10,7 @@ use crate::model::system::System;
 
 /// Searches a product with its marks counted, if it has several. Lasso and path are of the product.
 pub(crate) fn search(
-    product: &Product<System>,
+    product: &Product<System<'_>>,
     task: &Task<'_>,
     search: impl Fn(&dyn TransitionSystem, &Task<'_>) -> Result<Searched, RunError>,
 ) -> Result<Searched, RunError> {

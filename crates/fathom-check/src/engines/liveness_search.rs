@@ -16,26 +16,26 @@ use fathom_search::task::{Ending, Observer, Progress};
 use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
 use crate::engines::{counted, nested, semi_external, while_generating};
 use crate::error::RunError;
-use crate::model::assemble::Model;
 use crate::model::execution::Execution;
+use crate::model::subject::Subject;
 use crate::model::system::System;
 use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
 
-/// The product of a model and an automaton that reads the labels of a property.
-pub fn product(
-    model: &Model,
+/// The product of what is asked about and an automaton that reads the labels of a property.
+pub fn product<'a>(
+    subject: &'a dyn Subject,
     property: &LivenessProperty,
     automaton: &Automaton,
     fair: &[u32],
     execution: Execution<'_>,
-) -> Result<Product<System>, RunError> {
-    let system = model.system(property.labels.clone(), execution);
+) -> Result<Product<System<'a>>, RunError> {
+    let system = subject.searched(&property.labels, execution);
     Ok(Product::new(system, automaton.clone(), property.names.clone(), fair)?)
 }
 
 /// Searches a product. Lasso and path are of the product.
-pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
+pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched, RunError> {
     match task.engine {
         LivenessEngine::Auto => by_itself(product, task),
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => counted::search(product, task, nested::search),
@@ -45,7 +45,7 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
 }
 
 /// Looks a little way on the fly first: most violations are not far, and small products are done with. Then all states.
-fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
+fn by_itself(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched, RunError> {
     let hunt = Hunt { monitor: task.monitor, expanded: AtomicU64::new(0) };
     let lasts = task.home.is_some_and(|home| home.settings().lasts());
     let generation = &Chosen::plain(&ram::ENGINE);

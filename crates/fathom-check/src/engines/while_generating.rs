@@ -39,7 +39,7 @@ const HUNT_SHARE: u32 = 20;
 const REST: Duration = Duration::from_millis(50);
 
 /// Generates all states of a product, and ends early where an accepting run shows; else finds out what follows from them all.
-pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
+pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched, RunError> {
     let (terminal, accepting) =
         (|record: &[u64]| product.is_terminal(record), |record: &[u64]| product.is_accepting(record));
     if task.budget.limit() < LIMIT_MIN {
@@ -94,7 +94,7 @@ fn told(sign: Sign) -> &'static str {
 
 /// A run from a state that was expanded, with the way there.
 fn with_stem(
-    product: &Product<System>,
+    product: &Product<System<'_>>,
     task: &Task<'_>,
     generated: &layer_engine::Searched,
     lasso: &Lasso,
@@ -110,7 +110,7 @@ fn with_stem(
 
 /// Looks for an accepting run depth-first, in so much memory, until the generation is over, and rests most of the time.
 fn hunt(
-    product: &Product<System>,
+    product: &Product<System<'_>>,
     task: &Task<'_>,
     bytes: usize,
     over: &AtomicBool,

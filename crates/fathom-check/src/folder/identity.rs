@@ -107,6 +107,28 @@ impl Identity {
         Identity { behaviour: Some(behaviour), ..Identity::new(model, settings, None, shape) }
     }
 
+    /// A search of a system that was handed over, whose records have this shape. Whoever gives the name vouches that it always means the same system.
+    pub fn of_system(
+        name: &str,
+        questions: Option<&Questions>,
+        behaviour: Option<Behaviour>,
+        shape: &Shape,
+    ) -> Identity {
+        Identity {
+            model: PathBuf::from(name),
+            semantics: SEMANTICS,
+            text: hash(name.as_bytes()),
+            constants: Vec::new(),
+            overflow: "fault".to_owned(),
+            symmetry: false,
+            max_loop: None,
+            questions: questions.map(Asked::of),
+            automaton: None,
+            behaviour,
+            layout: layout(shape),
+        }
+    }
+
     fn new(model: &Model, settings: &ModelSettings, questions: Option<Asked>, shape: &Shape) -> Identity {
         let overflow = match settings.options.overflow {
             Overflow::Fault => "fault",
@@ -123,7 +145,7 @@ impl Identity {
             questions,
             automaton: None,
             behaviour: None,
-            layout: hash(format!("{} {:?}", shape.width_bits, shape.components).as_bytes()),
+            layout: layout(shape),
         }
     }
 
@@ -285,6 +307,11 @@ impl Asked {
         }
         if words.is_empty() { "everything the model states".to_owned() } else { words.join(" ") }
     }
+}
+
+/// Where each variable lies in a record.
+fn layout(shape: &Shape) -> String {
+    hash(format!("{} {:?}", shape.width_bits, shape.components).as_bytes())
 }
 
 fn hash(bytes: &[u8]) -> String {

@@ -234,7 +234,7 @@ impl Model {
     /// The scalarsets whose values are told apart though states that are alike are to be one: the model, or what is known of its variables, tells
     /// them apart.
     pub fn told_apart(&self) -> Vec<String> {
-        let (Some(quotient), Some(symmetry)) = (self.quotient(Vec::new()), self.symmetry()) else {
+        let (Some(quotient), Some(symmetry)) = (self.symmetric_interpreter(), self.symmetry()) else {
             return Vec::new();
         };
         let name = |number: &u32| symmetry.scalarsets[*number as usize].name.clone();
@@ -247,9 +247,9 @@ impl Model {
     }
 
     /// The reference system with states that are alike as one, if they are to be: what paths of a search are unfolded with.
-    pub(crate) fn quotient(&self, labels: Vec<Label>) -> Option<Symmetric<Interpreter>> {
+    pub(crate) fn symmetric_interpreter(&self) -> Option<Symmetric<Interpreter>> {
         let symmetry = self.symmetry().filter(|_| self.symmetric)?;
-        Some(Symmetric::new(self.interpreter(labels), symmetry))
+        Some(Symmetric::new(self.interpreter(Vec::new()), symmetry))
     }
 
     /// The text it came from.
@@ -279,7 +279,7 @@ impl Model {
 
     /// The system of the model that searches expand, with these labels in place of its own: compiled if that is wanted and this machine
     /// can, else the reference system. States that are alike are one if they are to be.
-    pub fn system(&self, labels: Vec<Label>, execution: Execution<'_>) -> System {
+    pub fn system(&self, labels: Vec<Label>, execution: Execution<'_>) -> System<'static> {
         let system = execution.system(&self.program, &self.values, &labels);
         match self.symmetry().filter(|_| self.symmetric) {
             Some(symmetry) => System::Symmetric(Box::new(Symmetric::new(system, symmetry))),

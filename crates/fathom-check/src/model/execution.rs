@@ -41,7 +41,12 @@ impl<'a> Execution<'a> {
     }
 
     /// The system of a program whose variables hold these values, with these labels in place of its own.
-    pub(crate) fn system(self, program: &Program, values: &PossibleValues, labels: &[Label]) -> System {
+    pub(crate) fn system(
+        self,
+        program: &Program,
+        values: &PossibleValues,
+        labels: &[Label],
+    ) -> System<'static> {
         let program = || Program { labels: labels.to_vec(), ..program.clone() };
         let interpreted = |stop| System::Interpreted(Interpreter::new(program(), values).until(stop));
         let (ram, monitor) = match self {

@@ -18,6 +18,7 @@ use fathom_ltl::strength::{Strength, profile, saturated};
 use fathom_ltl::translate::translate;
 use fathom_model::expression::{BinaryOperator, Expression};
 use fathom_model::program::{LABELS_MAX, Label, LabelKind, PropertyProcess};
+use fathom_model::shape::Shape;
 use fathom_model::span::Span as ModelSpan;
 use serde::{Deserialize, Serialize};
 
@@ -271,10 +272,33 @@ impl LivenessProperty {
             let place = used.iter().position(|other| *other == atom.index());
             place.and_then(AtomId::new).expect("the formula's own atoms are there")
         });
+        let (count, warnings) = (labels.len(), atoms.warnings.clone());
+        let property = LivenessProperty::translated(name, formula, statement, count)?;
+        Ok(LivenessProperty { labels, warnings, ..property })
+    }
+
+    /// A formula whose atoms are the names of a system's labels.
+    ///
+    /// # Errors
+    /// If it is no formula, speaks of a label that the system does not have, or is too large.
+    pub fn over_labels(shape: &Shape, text: &str) -> Result<LivenessProperty, LivenessError> {
+        let formula = parse_part(text, Span::new(0, text.len()), &Definitions::new(), &mut LabelAtoms(shape))
+            .map_err(|mistakes| rendered(&mistakes, "formula", text))?;
+        let statement = Statement::Formula { text: text.to_owned(), atoms: Vec::new() };
+        LivenessProperty::translated(text.trim().to_owned(), formula, statement, shape.labels.len())
+    }
+
+    /// A formula over so many labels, which are still to be given.
+    fn translated(
+        name: String,
+        formula: Formula,
+        statement: Statement,
+        label_count: usize,
+    ) -> Result<LivenessProperty, LivenessError> {
         let made = translate(&formula.negated(), Limits::default());
         let mut made = made.map_err(|error| LivenessError::Limit { name: name.clone(), error })?;
-        made.buchi.atom_count = labels.len();
-        made.generalised.atom_count = labels.len();
+        made.buchi.atom_count = label_count;
+        made.generalised.atom_count = label_count;
         let (strength, searched) = plain(&made.buchi);
         let names = AutomatonNames { automaton: "automaton".into(), states: Vec::new() };
         let property = Property { name, kind: PropertyKind::Ltl, span: None, antecedent: None };
@@ -282,13 +306,13 @@ impl LivenessProperty {
             property,
             statement,
             formula: Some(formula),
-            labels,
+            labels: Vec::new(),
             strength,
             searched,
             automaton: made.buchi,
             generalised: made.generalised,
             names,
-            warnings: atoms.warnings.clone(),
+            warnings: Vec::new(),
         })
     }
 
@@ -479,6 +503,23 @@ impl AtomLanguage for ModelAtoms<'_> {
         self.number(&atom.text, expression).filter(|number| number.index() < LABELS_MAX).ok_or_else(|| {
             Diagnostic::new(atom.span, format!("more than {LABELS_MAX} different atoms"))
                 .help("name a larger boolean expression as one atom, in double quotes")
+        })
+    }
+}
+
+/// The labels of a system as atoms: the number of a label is that of its atom.
+struct LabelAtoms<'a>(&'a Shape);
+
+impl AtomLanguage for LabelAtoms<'_> {
+    fn atom(&mut self, atom: &AtomText) -> Result<AtomId, Diagnostic> {
+        let labels = &self.0.labels;
+        let place = labels.iter().position(|label| *label == atom.text);
+        place.and_then(AtomId::new).ok_or_else(|| {
+            let diagnostic = Diagnostic::new(atom.span, format!("the system has no label `{}`", atom.text));
+            match nearest(&atom.text, labels.iter().map(String::as_str)) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic,
+            }
         })
     }
 }

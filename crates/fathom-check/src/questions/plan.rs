@@ -6,6 +6,7 @@
 use fathom_lang::nearest::nearest;
 use fathom_model::expression::{Expression, ExpressionKind, UnaryOperator};
 use fathom_model::program::{LABELS_MAX, Label, LabelKind};
+use fathom_model::shape::Shape;
 use fathom_model::span::Span;
 use fathom_search::task::watch::Condition;
 
@@ -68,6 +69,14 @@ pub enum PlanError {
         /// What to do.
         help: String,
     },
+    /// The system has no label of that name.
+    #[error("the system has no label called `{name}`{help}")]
+    Label {
+        /// The name.
+        name: String,
+        /// What to do.
+        help: String,
+    },
     /// There are too many expressions for one exploration.
     #[error(
         "these are {0} expressions, and one exploration checks at most {LABELS_MAX}: ask for fewer at a time"
@@ -118,14 +127,7 @@ impl Questions {
 impl Plan {
     /// Puts questions into the form a search can answer.
     pub fn new(model: &Model, questions: &Questions) -> Result<Plan, PlanError> {
-        let mut plan = Plan {
-            properties: Vec::new(),
-            conditions: Vec::new(),
-            labels: Vec::new(),
-            constraint: None,
-            valid_end: None,
-            possibilities: Vec::new(),
-        };
+        let mut plan = Plan::with_labels(Vec::new());
         // Counted before any is read.
         let asked = questions.invariants.len() + questions.goals.len() + questions.stated.len();
         if asked > LABELS_MAX {
@@ -151,18 +153,42 @@ impl Plan {
         if count > LABELS_MAX { Err(PlanError::TooMany(count)) } else { Ok(plan) }
     }
 
+    /// Puts questions about a system into the form a search can answer: expressions are the names of its labels. Unless it is said otherwise, deadlocks are not looked for.
+    pub fn of_labels(shape: &Shape, questions: &Questions) -> Result<Plan, PlanError> {
+        let mut plan = Plan::with_labels(Vec::new());
+        for (texts, kind) in
+            [(&questions.invariants, PropertyKind::Invariant), (&questions.goals, PropertyKind::Reach)]
+        {
+            for name in texts {
+                let (label, value) = (label_named(shape, name)?, kind == PropertyKind::Reach);
+                plan.conditions.push(Condition::Label { label, value });
+                plan.properties.push(Property { name: name.clone(), kind, span: None, antecedent: None });
+            }
+        }
+        let named = |name: &Option<String>| name.as_ref().map(|name| label_named(shape, name)).transpose();
+        (plan.valid_end, plan.constraint) = (named(&questions.valid_end)?, named(&questions.constraint)?);
+        plan.add_deadlock(questions.deadlock.filter(|kind| *kind != DeadlockKind::Off));
+        plan.add_faults(questions.faults);
+        Ok(plan)
+    }
+
     /// Nothing is asked but whether the model, with these labels, faults.
     pub fn of_faults(labels: Vec<Label>) -> Plan {
-        let mut plan = Plan {
+        let mut plan = Plan::with_labels(labels);
+        plan.add_faults(Faults::Stop);
+        plan
+    }
+
+    /// Nothing is asked yet.
+    fn with_labels(labels: Vec<Label>) -> Plan {
+        Plan {
             properties: Vec::new(),
             conditions: Vec::new(),
             labels,
             constraint: None,
             valid_end: None,
             possibilities: Vec::new(),
-        };
-        plan.add_faults(Faults::Stop);
-        plan
+        }
     }
 
     /// The one question whether a state is met where a goal is not: where the run to a trap ends.
@@ -312,6 +338,15 @@ fn left_side(expression: &Expression) -> Option<&Expression> {
         },
         _ => None,
     }
+}
+
+/// The number of a label of a system.
+fn label_named(shape: &Shape, name: &str) -> Result<usize, PlanError> {
+    shape.labels.iter().position(|label| label == name).ok_or_else(|| {
+        let near = nearest(name, shape.labels.iter().map(String::as_str));
+        let help = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        PlanError::Label { name: name.to_owned(), help }
+    })
 }
 
 fn stated<'m>(model: &'m Model, name: &str) -> Result<&'m Label, PlanError> {

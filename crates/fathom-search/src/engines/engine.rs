@@ -245,6 +245,13 @@ impl fmt::Debug for Kept {
     }
 }
 
+impl EngineOption {
+    /// Whether its value is an expression of the model's language.
+    pub fn is_expression(&self) -> bool {
+        matches!(self.value, OptionValue::Expression)
+    }
+}
+
 impl fmt::Display for OptionValue {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -310,8 +317,7 @@ impl Chosen {
 
     /// The expression that was chosen, if the engine has an option of that kind.
     pub fn expression(&self) -> Option<&str> {
-        let is_expression = |option: &&EngineOption| matches!(option.value, OptionValue::Expression);
-        self.option(self.engine.options.iter().find(is_expression)?.key)
+        self.option(self.engine.options.iter().find(|option| option.is_expression())?.key)
     }
 
     /// Every option that was chosen, in the order given.

@@ -64,7 +64,7 @@ fn run_to_end(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exi
     let verdict = if differences.is_empty() {
         let audit = |scratch: &Volume, budget: &Budget, watcher: &Watcher| {
             let (plan, states) = (plan.as_ref(), &committed.states);
-            let audit = StateAudit { model: &model, plan, states, scratch, budget, observer: watcher };
+            let audit = StateAudit { subject: &model, plan, states, scratch, budget, observer: watcher };
             Ok(audit.run(&here)?)
         };
         in_scratch(settings, session, audit)?

@@ -1,17 +1,15 @@
 //! `fathom check`: does a model do what it should?
 
 use anyhow::Context;
-use fathom_check::answers::check::{self, Checked, Stop, Verdict};
+use fathom_check::answers::check::{self, Checked};
 use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom_check::answers::{hunt, possibility};
 use fathom_check::folder::home::Home;
 use fathom_check::folder::identity::Identity;
-use fathom_check::limit::Limit;
 use fathom_check::model::assemble::Model;
 use fathom_check::questions::assumption::Choices;
 use fathom_check::questions::liveness_property::LivenessProperty;
 use fathom_check::questions::plan::Plan;
-use fathom_check::questions::property::Property;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::auto;
 use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
@@ -80,30 +78,17 @@ fn checked(
         false => None,
     };
     for possibility in &plan.possibilities {
-        all = Some(one_more(all, &possibility.property, settings.stop, || {
+        all = Some(Checked::one_more(all, &possibility.property, settings.stop, || {
             let watcher = watcher(session, &settings.output, std::convert::identity)?;
-            Ok(possibility::check(model, possibility, &settings.resources, &watcher)?)
+            Ok::<_, anyhow::Error>(possibility::check(model, possibility, &settings.resources, &watcher)?)
         })?);
     }
     for property in &properties {
-        all = Some(one_more(all, &property.property, settings.stop, || {
+        all = Some(Checked::one_more(all, &property.property, settings.stop, || {
             liveness_checked(model, property, &liveness, settings, session)
         })?);
     }
     all.context("there is something to check")
-}
-
-/// What is known so far and what the next search finds out, which is not begun if the check is over.
-fn one_more(
-    all: Option<Checked>,
-    property: &Property,
-    stop: Stop,
-    search: impl FnOnce() -> anyhow::Result<Checked>,
-) -> anyhow::Result<Checked> {
-    let Some(all) = all else { return search() };
-    let over = stop == Stop::First && is_over(&all);
-    let next = if over { Checked::unanswered(property, &all) } else { search()? };
-    Ok(all.and(next, stop))
 }
 
 /// Refuses what cannot be asked together, of so many properties of infinite runs.
@@ -179,12 +164,6 @@ fn liveness_checked(
         answer.search = Some(Box::new(checked.exploration.clone()));
     }
     Ok(checked)
-}
-
-/// Whether something was found, or the user wants no more.
-fn is_over(checked: &Checked) -> bool {
-    matches!(checked.verdict(), Verdict::Violated | Verdict::Fault)
-        || matches!(checked.exploration.limit, Some(Limit::Interrupt | Limit::Time))
 }
 
 fn states_checked(

@@ -1,0 +1,79 @@
+//! What can questions be asked about? A model that was read, or a system that somebody hands over.
+
+use std::fmt::{self, Debug, Formatter};
+
+use fathom_exec::interpreter::Interpreter;
+use fathom_lang::source::SourceText;
+use fathom_model::program::{Label, Program};
+use fathom_model::symmetry::Symmetric;
+use fathom_model::system::TransitionSystem;
+
+use super::assemble::Model;
+use super::execution::Execution;
+use super::system::System;
+
+/// Something that makes steps, has a reference that judges what is found in it, and words to tell it in.
+pub trait Subject: Debug + Sync {
+    /// What searches expand. A model has these labels in place of its own; a system that was handed over has its own, whatever these are.
+    fn searched(&self, labels: &[Label], execution: Execution<'_>) -> System<'_>;
+
+    /// The reference, with the same labels: runs are replayed on it and told in its words.
+    fn reference(&self, labels: &[Label]) -> System<'_>;
+
+    /// The reference with states that are alike as one, if they are searched so: what paths of a search are unfolded with.
+    fn quotient(&self) -> Option<Symmetric<Interpreter>> {
+        None
+    }
+
+    /// The text that spans refer to, if there is one.
+    fn source(&self) -> Option<&SourceText> {
+        None
+    }
+
+    /// What its text says, if there is one.
+    fn program(&self) -> Option<&Program> {
+        None
+    }
+}
+
+impl Subject for Model {
+    fn searched(&self, labels: &[Label], execution: Execution<'_>) -> System<'_> {
+        self.system(labels.to_vec(), execution)
+    }
+
+    fn reference(&self, labels: &[Label]) -> System<'_> {
+        System::Interpreted(self.interpreter(labels.to_vec()))
+    }
+
+    fn quotient(&self) -> Option<Symmetric<Interpreter>> {
+        self.symmetric_interpreter()
+    }
+
+    fn source(&self) -> Option<&SourceText> {
+        Some(Model::source(self))
+    }
+
+    fn program(&self) -> Option<&Program> {
+        Some(Model::program(self))
+    }
+}
+
+/// A system that somebody hands over. It is searched as it is, and it is its own reference: what is replayed shows that engines are right, not that the system is.
+#[derive(Clone, Copy)]
+pub struct Given<'a>(pub &'a dyn TransitionSystem);
+
+impl Subject for Given<'_> {
+    fn searched(&self, _labels: &[Label], _execution: Execution<'_>) -> System<'_> {
+        System::Given(self.0)
+    }
+
+    fn reference(&self, _labels: &[Label]) -> System<'_> {
+        System::Given(self.0)
+    }
+}
+
+impl Debug for Given<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Given").field(self.0.shape()).finish()
+    }
+}
