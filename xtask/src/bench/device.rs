@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use fathom_disk::budget::Budget;
-use fathom_disk::storage::{AlignedBuffer, FileKind, Role, FileStorage, ReadRequest, Storage, Transport, Volume};
+use fathom_disk::storage::{
+    AlignedBuffer, FileKind, FileStorage, ReadRequest, Role, Storage, Transport, Volume,
+};
 
 use super::Random;
 

@@ -135,7 +135,12 @@ fn generated_states(kept: Kept) -> auto::Kept {
         unreachable!("the layers of a generation are kept")
     };
     let layers: Box<dyn Any> = layers;
-    *layers.downcast().expect("states are generated in RAM and then on disk, or on disk")
+    match layers.downcast() {
+        Ok(kept) => *kept,
+        Err(layers) => auto::Kept::Tier(
+            layers.downcast().expect("states are generated in RAM and then on disk, or on disk"),
+        ),
+    }
 }
 
 /// Whether an error says that there is no more room for files.

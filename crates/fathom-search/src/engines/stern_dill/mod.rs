@@ -148,7 +148,7 @@ impl SternDill {
         options: Options,
     ) -> Result<(SternDill, Option<Vec<u8>>), SearchError> {
         let width = key_width(shape)?;
-        let commits = Commits::open(volume, options.tag, options.commit_every)?;
+        let commits = Commits::open(volume, budget, options.tag, options.commit_every)?;
         let place = Place::new(volume, budget, width, options.tag, commits.sequence());
         // The rest is left to the body.
         let sizes = Sizes::of(budget.free() / 8 * 7, threads.max(1), width);
