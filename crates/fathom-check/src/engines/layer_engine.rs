@@ -109,7 +109,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
                 outcome,
             })
         }
-        Err(error) => gave_up(task, error, &volume()?, &place),
+        Err(error) => gave_up(chosen, task, error, &volume()?, &place),
     }
 }
 
@@ -124,6 +124,7 @@ fn passing_volume(task: &Task<'_>) -> Result<Volume, SearchError> {
 
 /// What is known where a search had to give up for want of room: what was committed. Any other error is one.
 fn gave_up(
+    chosen: &Chosen,
     task: &Task<'_>,
     error: SearchError,
     volume: &Volume,
@@ -136,7 +137,12 @@ fn gave_up(
     let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
     let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
     Ok(Searched {
-        engine: if used.closed_set > 0 { tier::ENGINE.name } else { ram::ENGINE.name },
+        engine: match chosen.engine.run {
+            // What it has chosen shows in the files.
+            Run::Chooses { .. } if used.closed_set > 0 => tier::ENGINE.name,
+            Run::Chooses { .. } => ram::ENGINE.name,
+            _ => chosen.engine.name,
+        },
         gave_up: Some(limit),
         disk: Some(disk_figures(used, &volume.counts(), &outcome)),
         cost: None,
@@ -190,7 +196,12 @@ impl Kept {
             unreachable!("the layers of a generation are kept")
         };
         let layers: Box<dyn Any> = layers;
-        *layers.downcast().expect("states are generated in RAM and then on disk, or on disk")
+        match layers.downcast() {
+            Ok(kept) => *kept,
+            Err(layers) => auto::Kept::Tier(
+                layers.downcast().expect("states are generated in RAM and then on disk, or on disk"),
+            ),
+        }
     }
 
     /// Visits the states of a layer, in any order; false if they are not kept.
