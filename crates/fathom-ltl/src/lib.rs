@@ -8,6 +8,7 @@ mod complement;
 mod degeneralise;
 pub mod degeneralised;
 pub mod diagnostic;
+mod display;
 pub mod evaluate;
 pub mod formula;
 mod generalised;

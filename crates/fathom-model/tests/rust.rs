@@ -67,6 +67,20 @@ fn fields_hold_what_they_were_declared_for_and_nothing_else() {
 }
 
 #[test]
+fn a_word_is_filled_to_its_last_bit() {
+    let mut declared = SystemBuilder::new("a word");
+    let fields = [declared.range("low", 0u64..=(1 << 40) - 1), declared.range("high", 0u64..=(1 << 24) - 1)];
+    let nothing = declared.range("nothing", 3u8..=3);
+    assert_eq!(declared.shape().width_bits, 64);
+    let mut record = [0];
+    assert!(fields[1].write(&mut record, 0xab_cdef) && nothing.write(&mut record, 3));
+    assert_eq!(record, [0xab_cdef << 40]);
+    assert!(fields[0].write(&mut record, (1 << 40) - 1) && !nothing.write(&mut record, 4));
+    assert_eq!((fields[0].read(&record), fields[1].read(&record)), ((1 << 40) - 1, 0xab_cdef));
+    assert_eq!(nothing.read(&record), 3);
+}
+
+#[test]
 #[should_panic(expected = "there is no element 3 among 3")]
 fn an_array_ends() {
     SystemBuilder::new("array").choices::<bool>("flags", 3).at(3);

@@ -7,11 +7,10 @@
 use fathom_model::expression::{
     BinaryOperator, Domain, Expression, ExpressionKind, FaultKind, UnaryOperator,
 };
-use fathom_model::program::{Place, Role, Variable, VariableId};
-use fathom_model::span::Span;
+use fathom_model::program::{Place, Variable, VariableId};
 
 use crate::random::Random;
-use crate::statements::Surroundings;
+use crate::writer::Writer;
 
 /// All operators of two operands.
 pub const BINARY: [BinaryOperator; 16] = [
@@ -40,56 +39,7 @@ pub const UNARY: [UnaryOperator; 3] = [UnaryOperator::Negate, UnaryOperator::Com
 const BORDERS: [i64; 12] =
     [i64::MIN, i64::MIN + 1, -32769, -128, 62, 63, 64, 255, 256, 65_535, i64::MAX - 1, i64::MAX];
 
-/// Writes expressions over some variables.
-#[derive(Debug)]
-pub struct Writer<'a> {
-    /// What is drawn from.
-    pub random: &'a mut Random,
-    /// What may be read.
-    pub variables: Vec<Variable>,
-    /// How many of 100 expressions are wild.
-    pub wild_percent: usize,
-    /// How deep wild expressions are nested.
-    pub depth: usize,
-    /// What statements may use.
-    pub surroundings: Surroundings,
-    /// Whether steps may be assumed away.
-    pub assumes: bool,
-    next_span: u32,
-}
-
-impl<'a> Writer<'a> {
-    /// A writer.
-    pub fn new(
-        random: &'a mut Random,
-        variables: Vec<Variable>,
-        wild_percent: usize,
-        depth: usize,
-    ) -> Writer<'a> {
-        let surroundings = Surroundings::default();
-        Writer { random, variables, wild_percent, depth, surroundings, assumes: true, next_span: 0 }
-    }
-
-    /// A span that nothing else has.
-    pub fn span(&mut self) -> Span {
-        self.next_span += 2;
-        Span::new(self.next_span, self.next_span + 1)
-    }
-
-    /// A variable.
-    pub fn variable(&self, variable: VariableId) -> &Variable {
-        &self.variables[variable.index()]
-    }
-
-    /// The variables that can be read here.
-    pub fn visible(&self) -> Vec<VariableId> {
-        let in_scope = |it: &VariableId| {
-            self.variable(*it).role != Role::Temporary
-                || self.surroundings.scope.iter().any(|(at, _)| at == it)
-        };
-        (0..self.variables.len() as u32).map(VariableId).filter(in_scope).collect()
-    }
-
+impl Writer<'_> {
     /// Something to be true or false.
     pub fn condition(&mut self) -> Expression {
         if self.surroundings.budget > 0 && self.random.chance(8) {

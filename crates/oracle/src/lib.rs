@@ -12,6 +12,7 @@
 //! | [`graph`] | how is a given digraph a system? |
 //! | [`forms`] | which digraphs are worth trying? |
 //! | [`program`] | which programs are worth trying? |
+//! | [`writer`] | who writes random programs, and what may be used where the writer stands? |
 //! | [`expressions`] | which expressions are worth trying in a random program? |
 //! | [`statements`] | which statements are worth trying in one? |
 //! | [`meaning`] | what does a program mean? |
@@ -30,3 +31,4 @@ pub mod program;
 pub mod random;
 pub mod statements;
 pub mod tarjan;
+pub mod writer;

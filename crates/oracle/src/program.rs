@@ -16,10 +16,11 @@ use fathom_model::span::Span;
 use fathom_model::verify::problems;
 
 use crate::bfs::{Limits, explore};
-use crate::expressions::{Writer, domain_of_bits};
+use crate::expressions::domain_of_bits;
 use crate::graph::WIDTHS;
 use crate::meaning::Meaning;
 use crate::random::Random;
+use crate::writer::Writer;
 
 /// A random program. `size` from 1 up says how much there is of everything: at 1 a handful of states, at 4 often thousands, beyond that
 /// most are too large to explore.

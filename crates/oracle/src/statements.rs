@@ -5,20 +5,7 @@
 use fathom_model::expression::{Domain, Expression, FaultKind};
 use fathom_model::program::{Assignment, Place, Role, Statement, VariableId};
 
-use crate::expressions::Writer;
-
-/// What statements may use where the writer stands.
-#[derive(Clone, Debug, Default)]
-pub struct Surroundings {
-    /// The temporaries in scope, and whether they can be assigned.
-    pub scope: Vec<(VariableId, bool)>,
-    /// What of the state is assigned to, as often as it should be. Nothing in computations.
-    pub writable: Vec<VariableId>,
-    /// How many blocks can be left.
-    pub blocks: u32,
-    /// How many statements may still be written: bounds the size of a program.
-    pub budget: usize,
-}
+use crate::writer::{Surroundings, Writer};
 
 impl Writer<'_> {
     /// A few statements, nested at most so deep.

@@ -74,6 +74,8 @@ pub struct Field<T> {
     domain: Domain,
     low: u32,
     bits: u32,
+    /// As many ones.
+    mask: u64,
     value: PhantomData<fn() -> T>,
 }
 
@@ -86,13 +88,20 @@ pub struct Array<T> {
 impl<T: Value> Field<T> {
     /// Values of a domain whose bits begin that far above the low end of the record.
     pub(super) fn new(domain: Domain, low: u32) -> Field<T> {
-        Field { domain, low, bits: domain.bits(), value: PhantomData }
+        let bits = domain.bits();
+        // A field of no bits lies anywhere: it is read where no shift goes over the end of a word.
+        let low = if bits == 0 { 0 } else { low };
+        Field { domain, low, bits, mask: u64::MAX.unbounded_shr(64 - bits), value: PhantomData }
     }
 
     /// The value in a record.
     #[inline]
     pub fn read(self, record: &[u64]) -> T {
-        let code = read_bits(record, self.low, self.bits);
+        // Most systems fit a word, and then nothing is asked but this.
+        let code = match record {
+            [only] => only >> self.low & self.mask,
+            _ => read_bits(record, self.low, self.bits),
+        };
         T::from_number(self.domain.low.wrapping_add(code as i64))
     }
 
@@ -103,7 +112,11 @@ impl<T: Value> Field<T> {
         let Some(number) = value.number().filter(|number| self.domain.contains(*number)) else {
             return false;
         };
-        write_bits(record, self.low, self.bits, number.wrapping_sub(self.domain.low) as u64);
+        let code = number.wrapping_sub(self.domain.low) as u64;
+        match record {
+            [only] => *only = *only & !(self.mask << self.low) | code << self.low,
+            _ => write_bits(record, self.low, self.bits, code),
+        }
         true
     }
 }

@@ -14,6 +14,7 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
+use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::bodies::passes::{self, Stand, Witness};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
@@ -27,6 +28,25 @@ use crate::task::Observer;
 use crate::traces::lasso::Lasso;
 use crate::traces::path::{Path, Room};
 use crate::traces::trace::path_through;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "semi-owcty",
+    help: "Fix-point over a perfect hash, states on disk, exact: for infinite runs",
+    search: "fix-point, exact",
+    memory: "that of auto, then 10 bits",
+    io: "scans, each state a few times",
+    certificate: "closed set and ranks (--certify)",
+    origin: "Barnat, Brim, Simecek 2007: infinite runs, several acceptance sets",
+    threads: Threads::Many,
+    files: Files::WhenNeeded,
+    resumes: true,
+    revisits: true,
+    body: Body::Passes,
+    stores: &["tier"],
+    options: &[],
+    run: Run::Runs,
+};
 
 /// What is searched, and with what.
 #[derive(Clone, Copy)]

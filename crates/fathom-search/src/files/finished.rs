@@ -15,12 +15,10 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
-use super::Tier;
-use super::layer_store::{LayerCursor, LayerStore};
-use super::place::Place;
+use super::closed_set::{Reached, sort_layers};
+use super::cursor::Cursor;
+use super::layer_store::LayerCursor;
 use crate::error::SearchError;
-use crate::files::closed_set::{Reached, sort_layers};
-use crate::files::cursor::Cursor;
 use crate::stores::key_width;
 use crate::task::Observer;
 
@@ -38,17 +36,6 @@ pub struct Finished {
 /// Keys handed out at once.
 const CHUNK_KEYS: usize = 512;
 
-impl Tier {
-    /// Gives up everything but what is committed, which is everything if the search was complete.
-    pub fn into_finished(self) -> Result<Finished, SearchError> {
-        let Place { volume, budget, width, tag, .. } = &self.place;
-        let (volume, budget, width, tag) = (volume.clone(), budget.clone(), *width, *tag);
-        // The lock is given back first.
-        drop(self);
-        Finished::of(&volume, &budget, width, tag)?.ok_or(SearchError::Boundary)
-    }
-}
-
 impl Finished {
     /// What is committed on a volume, whether that is a finished search or not. None if nothing is.
     pub fn open(
@@ -60,7 +47,7 @@ impl Finished {
         Finished::of(volume, budget, key_width(shape)?, tag)
     }
 
-    fn of(
+    pub(crate) fn of(
         volume: &Volume,
         budget: &Budget,
         width: KeyWidth,
@@ -95,9 +82,7 @@ impl Reached for Finished {
     }
 
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<(), SearchError> {
-        let Cursor { log_name, log_block_bytes, mark, first, .. } = &self.cursor;
-        let store =
-            LayerStore::resume(self.volume(), log_name, *first, *log_block_bytes, *mark, &self.budget)?;
+        let store = self.cursor.open_layers(self.volume(), &self.budget)?;
         let mut cursor = LayerCursor::new(self.width, &self.budget)?;
         cursor.open(&store, layer)?;
         while let Some(records) = cursor.next_keys(&store)? {

@@ -13,7 +13,6 @@ use fathom_disk::window::Window;
 use fathom_model::record::Records;
 
 use super::place::Place;
-use super::shares::Shares;
 
 /// What one thread has collected.
 #[derive(Debug)]
@@ -30,7 +29,7 @@ pub struct Candidates {
 
 /// What one thread has collected for one shard.
 #[derive(Debug)]
-pub(super) struct Collected {
+pub(crate) struct Collected {
     keys: ChargedVec<u64>,
     /// Sorted keys in memory and on disk; the same key may be in several pieces.
     coded: CodedPieces,
@@ -48,23 +47,39 @@ struct Spill {
     coded_max: usize,
 }
 
+/// What room candidates have, each thread the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CandidateSizes {
+    /// Parts of the state space that are closed on their own.
+    pub(crate) shards: usize,
+    /// Candidates that a thread holds for a shard.
+    pub(crate) keys: usize,
+    /// Candidates of a thread and a shard that are coded in memory before any go to disk, in bytes.
+    pub(crate) coded_bytes: usize,
+    /// Memory for writing candidates to disk, per thread.
+    pub(crate) spill_bytes: usize,
+    /// Pieces of a thread and a shard that are read at once.
+    pub(crate) pieces_max: usize,
+    /// The same of those that are coded in memory.
+    pub(crate) coded_pieces_max: usize,
+}
+
 /// Candidates that are shown to the window at one time.
 const PIECE_KEYS: usize = 256;
 
 impl Candidates {
-    pub(super) fn new(place: &Place, shares: &Shares) -> Result<Candidates, DiskError> {
+    pub(crate) fn new(place: &Place, sizes: CandidateSizes) -> Result<Candidates, DiskError> {
         let words = place.width.words();
-        let buffer =
-            || ChargedVec::with_capacity(&place.budget, "candidates", shares.candidate_keys.max(1) * words);
-        let format = PieceFormat::within(place.width, shares.spill_bytes);
-        let shards = (0..shares.shards)
+        let buffer = || ChargedVec::with_capacity(&place.budget, "candidates", sizes.keys.max(1) * words);
+        let format = PieceFormat::within(place.width, sizes.spill_bytes);
+        let shards = (0..sizes.shards)
             .map(|_| {
                 let pieces = Pieces::new(&place.volume, &place.budget, format)?;
-                let coded = CodedPieces::new(place.width, &place.spare, shares.coded_bytes)?;
+                let coded = CodedPieces::new(place.width, &place.spare, sizes.coded_bytes)?;
                 Ok(Collected { keys: buffer()?, coded, pieces })
             })
             .collect::<Result<_, DiskError>>()?;
-        let piece = PIECE_KEYS.min(shares.candidate_keys.max(1));
+        let piece = PIECE_KEYS.min(sizes.keys.max(1));
         Ok(Candidates {
             shards,
             latest: Latest::new(place, piece)?,
@@ -74,15 +89,15 @@ impl Candidates {
             spill: Spill {
                 writer: None,
                 format,
-                bytes: shares.spill_bytes,
-                pieces_max: shares.candidate_pieces_max,
-                coded_max: shares.coded_pieces_max,
+                bytes: sizes.spill_bytes,
+                pieces_max: sizes.pieces_max,
+                coded_max: sizes.coded_pieces_max,
             },
         })
     }
 
     /// Lets go of its buffers, which are empty; [`Candidates::reshare`] follows.
-    pub(super) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
+    pub(crate) fn give_back(&mut self, place: &Place) -> Result<(), DiskError> {
         for collected in &mut self.shards {
             assert!(collected.count(place.width.words()) == 0, "a layer was closed");
             collected.keys = ChargedVec::with_capacity(&place.budget, "candidates", 0)?;
@@ -91,13 +106,13 @@ impl Candidates {
     }
 
     /// Takes other shares.
-    pub(super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
-        *self = Candidates::new(place, shares)?;
+    pub(crate) fn reshare(&mut self, place: &Place, sizes: CandidateSizes) -> Result<(), DiskError> {
+        *self = Candidates::new(place, sizes)?;
         Ok(())
     }
 
     /// Takes candidates, those aside that the window has met.
-    pub(super) fn offer(
+    pub(crate) fn offer(
         &mut self,
         place: &Place,
         window: &Window,
@@ -127,35 +142,42 @@ impl Candidates {
     }
 
     /// Waits until all that goes to disk is there, and gives the writer's memory back.
-    pub(super) fn settle(&mut self) -> Result<(), DiskError> {
+    pub(crate) fn settle(&mut self) -> Result<(), DiskError> {
         self.spill.settle()
     }
 
     /// Candidates of this layer, with those that were set aside.
-    pub(super) fn offered(&self) -> u64 {
+    pub(crate) fn offered(&self) -> u64 {
         self.offered
     }
 
     /// What was collected, shard by shard.
-    pub(super) fn shards(&self) -> impl Iterator<Item = &Collected> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Collected> {
         self.shards.iter()
     }
+}
 
-    /// Gives away what was collected, shard by shard; [`Candidates::give_shard`] brings the buffers back, in this order.
-    pub(super) fn take_shards(&mut self) -> impl Iterator<Item = Collected> {
-        self.offered = 0;
-        self.shards.drain(..)
+/// Takes what all threads have collected, by shard and by thread; [`give_back`] brings the buffers back.
+pub(crate) fn take_by_shard(workers: &mut [&mut Candidates]) -> Vec<Vec<Collected>> {
+    let shards = workers.iter().map(|worker| worker.shards.len()).max().unwrap_or(0);
+    let mut work: Vec<Vec<Collected>> = (0..shards).map(|_| Vec::new()).collect();
+    for worker in workers {
+        worker.offered = 0;
+        worker.shards.drain(..).zip(&mut work).for_each(|(part, parts)| parts.push(part));
     }
+    work
+}
 
-    /// Takes the next shard's buffer back, which is empty.
-    pub(super) fn give_shard(&mut self, collected: Collected) {
-        self.shards.push(collected);
+/// Gives the threads their buffers back, which are empty, shard after shard.
+pub(crate) fn give_back(workers: &mut [&mut Candidates], work: impl Iterator<Item = Vec<Collected>>) {
+    for parts in work {
+        workers.iter_mut().zip(parts).for_each(|(worker, part)| worker.shards.push(part));
     }
 }
 
 /// The shard of a key: neighbours share it mostly, so gaps stay small.
 #[inline]
-pub(super) fn shard_of(key: &[u64], bits: u32, shards: usize) -> usize {
+pub(crate) fn shard_of(key: &[u64], bits: u32, shards: usize) -> usize {
     if shards == 1 {
         return 0;
     }
@@ -232,17 +254,17 @@ impl Spill {
 
 impl Collected {
     /// How many keys it holds; none if there are pieces of them.
-    pub(super) fn in_memory(&self, words: usize) -> Option<usize> {
+    pub(crate) fn in_memory(&self, words: usize) -> Option<usize> {
         (self.pieces.is_empty() && self.coded.is_empty()).then_some(self.keys.len() / words)
     }
 
     /// How many keys it holds, repeats counted.
-    pub(super) fn count(&self, words: usize) -> u64 {
+    pub(crate) fn count(&self, words: usize) -> u64 {
         self.pieces.count() + self.coded.count() + (self.keys.len() / words) as u64
     }
 
     /// Bytes that were written.
-    pub(super) fn spilled(&self) -> u64 {
+    pub(crate) fn spilled(&self) -> u64 {
         self.pieces.bytes()
     }
 
@@ -289,7 +311,7 @@ impl Collected {
 
 /// Gives all that was collected for a shard to `work` as one ascending stream without repeats, reading within `bytes` of memory; then
 /// forgets it.
-pub(super) fn with_stream<T>(
+pub(crate) fn with_stream<T>(
     place: &Place,
     collected: &mut [Collected],
     bytes: usize,

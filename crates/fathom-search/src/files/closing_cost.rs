@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Time by phase, over all threads, and what look-ups were for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Cost {
+pub struct ClosingCost {
     /// Sorting and merging candidates, and everything else that is not below.
     pub sort: Duration,
     /// Asking the table of small layers and the filter; making filters larger.
@@ -25,9 +25,9 @@ pub struct Cost {
     pub denied: u64,
 }
 
-impl Cost {
+impl ClosingCost {
     /// Adds what another thread has spent.
-    pub(super) fn add(&mut self, other: Cost) {
+    pub(crate) fn add(&mut self, other: ClosingCost) {
         self.sort += other.sort;
         self.filter += other.filter;
         self.look_up += other.look_up;

@@ -22,7 +22,7 @@ use super::place::Place;
 
 /// The closed layers and the one being written. Layers before `keep_from` are dropped when they are no longer the last one.
 #[derive(Debug)]
-pub(in crate::engines) struct LayerStore {
+pub(crate) struct LayerStore {
     volume: Volume,
     budget: Budget,
     block_bytes: usize,
@@ -55,7 +55,7 @@ const WORDS_AT_ONCE: usize = 64;
 
 /// Makes blocks of sorted keys, outside of any lock.
 #[derive(Debug)]
-pub(in crate::engines) struct BlockEncoder {
+pub(crate) struct BlockEncoder {
     width: KeyWidth,
     block_keys: usize,
     payload: Vec<u8>,
@@ -64,7 +64,7 @@ pub(in crate::engines) struct BlockEncoder {
 
 /// Hands out a closed layer in pieces.
 #[derive(Debug)]
-pub(in crate::engines) struct LayerCursor {
+pub(crate) struct LayerCursor {
     words: usize,
     budget: Budget,
     /// Reads one log; there is none before a layer is opened.
@@ -81,7 +81,7 @@ pub(in crate::engines) struct LayerCursor {
 }
 
 impl BlockEncoder {
-    pub(in crate::engines) fn new(
+    pub(crate) fn new(
         budget: &Budget,
         width: KeyWidth,
         block_keys: usize,
@@ -96,7 +96,7 @@ impl BlockEncoder {
     }
 
     /// Calls `write` with each block of the ascending keys: how many keys, and their payload.
-    pub(in crate::engines) fn encode(
+    pub(crate) fn encode(
         &mut self,
         keys: &[u64],
         mut write: impl FnMut(usize, &[u8]) -> Result<(), DiskError>,
@@ -113,7 +113,7 @@ impl BlockEncoder {
 
 impl LayerStore {
     /// No layers yet, in files called `name`.
-    pub(in crate::engines) fn new(
+    pub(crate) fn new(
         volume: &Volume,
         name: &str,
         block_bytes: usize,
@@ -124,7 +124,7 @@ impl LayerStore {
     }
 
     /// The layers as they were at a mark, the first of which has that number.
-    pub(in crate::engines) fn resume(
+    pub(crate) fn resume(
         volume: &Volume,
         name: &str,
         first: u64,
@@ -151,12 +151,12 @@ impl LayerStore {
     }
 
     /// Drops layers before that one from now on, some time after they were expanded.
-    pub(in crate::engines) fn drop_before(&mut self, layer: u64) {
+    pub(crate) fn drop_before(&mut self, layer: u64) {
         self.keep_from = layer;
     }
 
     /// Adds a block to the layer being written.
-    pub(in crate::engines) fn append(&mut self, keys: usize, payload: &[u8]) -> Result<(), DiskError> {
+    pub(crate) fn append(&mut self, keys: usize, payload: &[u8]) -> Result<(), DiskError> {
         if self.open_keys == 0 {
             self.begin_layer()?;
         }
@@ -192,7 +192,7 @@ impl LayerStore {
     }
 
     /// Closes the layer being written; says how many keys it has.
-    pub(in crate::engines) fn close(&mut self) -> Result<u64, DiskError> {
+    pub(crate) fn close(&mut self) -> Result<u64, DiskError> {
         self.current.log.close_layer()?;
         if let Some(earlier) = self.earlier.take() {
             self.retired.extend(earlier.log.file_names().map(str::to_owned));
@@ -201,27 +201,27 @@ impl LayerStore {
     }
 
     /// Closed layers, those that were dropped among them.
-    pub(in crate::engines) fn layer_count(&self) -> u64 {
+    pub(crate) fn layer_count(&self) -> u64 {
         self.current.first + self.current.log.layer_count()
     }
 
     /// The first layer that is still there.
-    pub(in crate::engines) fn first(&self) -> u64 {
+    pub(crate) fn first(&self) -> u64 {
         self.earlier.as_ref().unwrap_or(&self.current).first
     }
 
     /// Makes the last closed layers last, once a manifest names the mark.
-    pub(in crate::engines) fn mark(&mut self) -> Result<Mark, DiskError> {
+    pub(crate) fn mark(&mut self) -> Result<Mark, DiskError> {
         self.current.log.mark()
     }
 
     /// What its files are called.
-    pub(in crate::engines) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.current.name
     }
 
     /// Files that are not needed any more, since the last call.
-    pub(in crate::engines) fn retired(&mut self) -> Vec<String> {
+    pub(crate) fn retired(&mut self) -> Vec<String> {
         std::mem::take(&mut self.retired)
     }
 
@@ -231,12 +231,12 @@ impl LayerStore {
     }
 
     /// Bytes in a block of its log.
-    pub(in crate::engines) fn block_bytes(&self) -> usize {
+    pub(crate) fn block_bytes(&self) -> usize {
         self.block_bytes
     }
 
     /// Calls `visit` with the keys of a closed layer, in order. False if it was dropped.
-    pub(in crate::engines) fn visit(
+    pub(crate) fn visit(
         &self,
         layer: u64,
         place: &Place,
@@ -262,18 +262,18 @@ impl LayerStore {
     }
 
     /// The names of the files that are there.
-    pub(in crate::engines) fn file_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn file_names(&self) -> impl Iterator<Item = &str> {
         self.current.log.file_names()
     }
 
     /// Bytes on disk.
-    pub(in crate::engines) fn disk_bytes(&self) -> u64 {
+    pub(crate) fn disk_bytes(&self) -> u64 {
         self.current.log.disk_bytes() + self.earlier.as_ref().map_or(0, |log| log.log.disk_bytes())
     }
 }
 
 impl LayerCursor {
-    pub(in crate::engines) fn new(width: KeyWidth, budget: &Budget) -> Result<LayerCursor, DiskError> {
+    pub(crate) fn new(width: KeyWidth, budget: &Budget) -> Result<LayerCursor, DiskError> {
         Ok(LayerCursor {
             words: width.words(),
             budget: budget.clone(),
@@ -288,7 +288,7 @@ impl LayerCursor {
     }
 
     /// Goes to the beginning of a closed layer.
-    pub(in crate::engines) fn open(&mut self, store: &LayerStore, layer: u64) -> Result<(), DiskError> {
+    pub(crate) fn open(&mut self, store: &LayerStore, layer: u64) -> Result<(), DiskError> {
         self.keys.clear();
         self.served = 0;
         let Log { first, log, .. } = store.log_of(layer).ok_or_else(nonsense)?;
@@ -302,12 +302,12 @@ impl LayerCursor {
     }
 
     /// Bytes of the log that are still to come of the layer.
-    pub(in crate::engines) fn bytes_left(&self) -> u64 {
+    pub(crate) fn bytes_left(&self) -> u64 {
         self.reader.as_ref().map_or(0, |reader| reader.left().saturating_mul(8))
     }
 
     /// Fills `batch` with up to `most` keys; empty at the end of the layer.
-    pub(in crate::engines) fn take(
+    pub(crate) fn take(
         &mut self,
         store: &LayerStore,
         most: usize,
@@ -323,10 +323,7 @@ impl LayerCursor {
     }
 
     /// The keys of the next block; none at the end of the layer.
-    pub(in crate::engines) fn next_keys(
-        &mut self,
-        store: &LayerStore,
-    ) -> Result<Option<Records<'_>>, DiskError> {
+    pub(crate) fn next_keys(&mut self, store: &LayerStore) -> Result<Option<Records<'_>>, DiskError> {
         let more = self.next_block(store)?;
         self.served = self.keys.len();
         Ok(more.then(|| Records::new(&self.keys, self.words)))
