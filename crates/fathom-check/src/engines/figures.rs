@@ -180,7 +180,7 @@ impl IoFigures {
                         Direction::Write => "write",
                         Direction::Sync => "sync",
                     },
-                    file: class.kind.0,
+                    file: class.kind.name(),
                     phase: class.phase,
                     access: match class.access {
                         Access::Sequential => "sequential",

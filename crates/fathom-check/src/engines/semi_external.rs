@@ -259,7 +259,8 @@ fn passes(
             _ => semi_owcty::run(&search, reached)?,
         });
     };
-    let mut directory = RunDirectory::open(&volume, home.tag()).map_err(SearchError::from)?;
+    let directory = RunDirectory::open_within(&volume, home.tag(), search.room.budget());
+    let mut directory = directory.map_err(SearchError::from)?;
     if ranks::are_there(&directory) {
         // A run that had come to its end is asked again.
         return Ok(Passed { classes: Some(0), ..Passed::default() });

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::{Manifest, Named, RunDirectory};
 use fathom_disk::run::{Run, Tag};
@@ -51,8 +52,13 @@ pub(crate) struct CommittedRun {
 
 impl Commits {
     /// Takes the lock of a volume whose files are marked like that. Commits are due so often, at most.
-    pub(crate) fn open(volume: &Volume, tag: Tag, every: Duration) -> Result<Commits, SearchError> {
-        Ok(Commits { directory: RunDirectory::open(volume, tag)?, clock: Clock::new(every) })
+    pub(crate) fn open(
+        volume: &Volume,
+        budget: &Budget,
+        tag: Tag,
+        every: Duration,
+    ) -> Result<Commits, SearchError> {
+        Ok(Commits { directory: RunDirectory::open_within(volume, tag, budget)?, clock: Clock::new(every) })
     }
 
     /// What the last commit says; none if there was none.

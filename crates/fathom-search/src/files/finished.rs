@@ -53,7 +53,7 @@ impl Finished {
         width: KeyWidth,
         tag: Tag,
     ) -> Result<Option<Finished>, SearchError> {
-        let directory = RunDirectory::open(volume, tag)?;
+        let directory = RunDirectory::open_within(volume, tag, budget)?;
         let Some(manifest) = directory.committed() else { return Ok(None) };
         let cursor = Cursor::parse(&manifest.cursor)?;
         Ok(Some(Finished { directory, cursor, width, tag, budget: budget.clone() }))

@@ -59,7 +59,7 @@ impl Journal {
         shape: &Shape,
         options: JournalOptions,
     ) -> Result<Option<Opened>, SearchError> {
-        let commits = Commits::open(volume, options.tag, options.commit_every)?;
+        let commits = Commits::open(volume, budget, options.tag, options.commit_every)?;
         if let Some(committed) = commits.committed()? {
             if committed.cursor.shards > 0 {
                 return Ok(None);
@@ -129,7 +129,7 @@ impl StoredLayers {
         shape: &Shape,
         tag: Tag,
     ) -> Result<Option<(StoredLayers, Vec<u8>)>, SearchError> {
-        let commits = Commits::open(volume, tag, Duration::MAX)?;
+        let commits = Commits::open(volume, budget, tag, Duration::MAX)?;
         let Some(committed) = commits.committed()? else { return Ok(None) };
         StoredLayers::of(commits, committed, budget, shape).map(Some)
     }

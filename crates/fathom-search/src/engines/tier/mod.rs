@@ -169,7 +169,7 @@ impl Tier {
         options: Options,
     ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
         let width = key_width(shape)?;
-        let commits = Commits::open(volume, options.tag, options.commit_every)?;
+        let commits = Commits::open(volume, budget, options.tag, options.commit_every)?;
         let mut place = Place::new(volume, budget, width, options.tag, commits.sequence());
         let allotment = Allotment::of(budget, threads);
         let shares = allotment.shares(&options, width);
