@@ -43,10 +43,11 @@
 use std::path::{Path, PathBuf};
 
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::engine::{Chosen, Files};
+use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 use fathom_search::engines::{auto, tier};
 
 use crate::answers::check::{self, Checked, Stop};
+use crate::answers::hunt;
 use crate::answers::liveness::{self, LivenessSettings};
 use crate::engines::liveness_search;
 use crate::engines::liveness_task::LivenessEngine;
@@ -72,8 +73,7 @@ pub struct Check<'a> {
     /// The processes that runs are fair to.
     fair: Vec<u32>,
     stop: Stop,
-    engine: Chosen,
-    liveness_engine: LivenessEngine,
+    engine: &'static Engine,
     resources: Resources,
     lasting: Option<(String, PathBuf)>,
 }
@@ -105,8 +105,7 @@ impl<'a> Check<'a> {
             formulas: Vec::new(),
             fair: Vec::new(),
             stop: Stop::First,
-            engine: Chosen::plain(&auto::ENGINE),
-            liveness_engine: LivenessEngine::Auto,
+            engine: &auto::ENGINE,
             resources: Resources::of_this_machine(),
             lasting: None,
         }
@@ -154,15 +153,9 @@ impl<'a> Check<'a> {
         self
     }
 
-    /// The engine for questions about states, one that expands all of them. If its states are on disk from the start, those of products are, too.
-    pub fn engine(mut self, engine: Chosen) -> Check<'a> {
+    /// The engine, one of [`fathom_search::engines::registry`]. What it does not answer, `auto` answers: questions about states if it is for infinite runs, formulas if it is for states.
+    pub fn engine(mut self, engine: &'static Engine) -> Check<'a> {
         self.engine = engine;
-        self
-    }
-
-    /// The engine for formulas.
-    pub fn liveness_engine(mut self, engine: LivenessEngine) -> Check<'a> {
-        self.liveness_engine = engine;
         self
     }
 
@@ -211,9 +204,15 @@ impl<'a> Check<'a> {
     fn states_checked(&self, plan: &Plan, monitor: &dyn Monitor) -> Result<Checked, CheckError> {
         let shape = self.subject.0.shape();
         let identity = |name: &str| Identity::of_system(name, Some(&self.questions), None, shape);
-        let home = self.home("states", identity).filter(|_| self.engine.engine.resumes);
-        let (subject, resources) = (&self.subject, &self.resources);
-        Ok(check::check(subject, plan, &self.engine, self.stop, resources, monitor, home.as_ref())?)
+        let home = self.home("states", identity);
+        let (subject, stop, resources) = (&self.subject, self.stop, &self.resources);
+        let chosen = match self.engine.run {
+            Run::States(_) | Run::Chooses { .. } => Chosen::plain(self.engine),
+            Run::Both => return Ok(hunt::check_bitstate(subject, plan, stop, resources, monitor)?),
+            Run::Runs | Run::Generated(_) => Chosen::plain(&auto::ENGINE),
+        };
+        let home = home.filter(|_| chosen.engine.resumes);
+        Ok(check::check(subject, plan, &chosen, stop, resources, monitor, home.as_ref())?)
     }
 
     fn formula_checked(
@@ -222,19 +221,21 @@ impl<'a> Check<'a> {
         property: &LivenessProperty,
         monitor: &dyn Monitor,
     ) -> Result<Checked, CheckError> {
+        let engine = LivenessEngine::of(self.engine).unwrap_or_default();
         let settings = LivenessSettings {
-            engine: self.liveness_engine,
+            engine,
             fair: self.fair.clone(),
             faults: self.questions.faults,
-            generation: Chosen::plain(match self.engine.engine.files {
+            // States are generated on disk from the start if they are to be found there.
+            generation: Chosen::plain(match self.engine.files {
                 Files::Always => &tier::ENGINE,
                 Files::None | Files::WhenNeeded => &auto::ENGINE,
             }),
             stack: None,
         };
         let home = match self.lasting {
-            Some(_) if self.liveness_engine.lasts() => {
-                let (automaton, given) = (self.liveness_engine.automaton(property), Execution::Interpreted);
+            Some(_) if engine.lasts() => {
+                let (automaton, given) = (engine.automaton(property), Execution::Interpreted);
                 let product =
                     liveness_search::product(&self.subject, property, automaton, &self.fair, given)?;
                 let labels: Vec<&str> = self.subject.0.shape().labels.iter().map(String::as_str).collect();

@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 
 use fathom_check::answers::check::{Answer, Checked, Verdict};
-use fathom_check::engines::liveness_task::LivenessEngine;
 use fathom_check::resources::Resources;
 use fathom_check::trace::TraceState;
 use fathom_check::{Check, Given};
 use fathom_model::rust::{
     Action, Array, Choice, RustModel, RustSystem, Starts, State, StepsFrom, SystemBuilder,
 };
-use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::engine::{Engine, Run};
 use fathom_search::engines::{registry, tier};
 use oracle::bfs::{self, Limits};
 
@@ -87,15 +86,13 @@ fn every_engine_answers_questions_about_states_as_the_judge_does() {
     let system = lock(PROCESSES);
     let judged = bfs::explore(&system, Limits::states(100_000)).unwrap();
     let crowd = judged.first_label(1, true).expect("all can wait");
-    // What takes an expression of a model's language cannot be asked of a system that is handed over.
-    let engines: Vec<Chosen> = registry::ENGINES
-        .into_iter()
-        .filter(|engine| engine.explores() && engine.options.iter().all(|option| !option.is_expression()))
-        .map(Chosen::plain)
-        .collect();
-    for (engine, budget) in engines.iter().flat_map(|engine| [(engine, 64 << 10), (engine, 16 << 20)]) {
-        let about = format!("{} with {budget} bytes", engine.engine.name);
-        let check = Check::new(&system).engine(engine.clone()).resources(resources(budget));
+    // An expression of a model's language cannot be asked of a system that is handed over.
+    let is_asked =
+        |engine: &&Engine| engine.explores() && engine.options.iter().all(|option| !option.is_expression());
+    let engines = registry::ENGINES.into_iter().filter(is_asked);
+    for (engine, budget) in engines.flat_map(|engine| [(engine, 64 << 10), (engine, 16 << 20)]) {
+        let about = format!("{} with {budget} bytes", engine.name);
+        let check = Check::new(&system).engine(engine).resources(resources(budget));
         let checked = check.invariant("alone").goal("crowd").deadlocks().everything().run().unwrap();
         assert_eq!(verdict(&checked, "alone"), Verdict::Holds, "{about}");
         assert_eq!(verdict(&checked, "deadlock"), Verdict::Holds, "{about}");
@@ -112,20 +109,23 @@ fn every_engine_answers_questions_about_states_as_the_judge_does() {
 #[test]
 fn every_engine_answers_questions_about_infinite_runs() {
     let system = lock(PROCESSES);
-    for engine in LivenessEngine::exact() {
-        let check = || Check::new(&system).liveness_engine(engine).resources(resources(4 << 20));
+    for engine in registry::ENGINES
+        .into_iter()
+        .filter(|it| matches!(it.run, Run::Runs | Run::Generated(_) | Run::Chooses { .. }))
+    {
+        let check = || Check::new(&system).engine(engine).resources(resources(4 << 20));
         let starved = check().formula("G (waiting -> F critical)").run().unwrap();
-        assert_eq!(starved.answers[0].verdict, Verdict::Violated, "{}", engine.name());
+        assert_eq!(starved.answers[0].verdict, Verdict::Violated, "{}", engine.name);
         let (told, trace) =
             (states(&starved.answers[0], &system), starved.answers[0].trace.as_ref().unwrap());
         let cycle = &told[told.len() - trace.cycle_length() as usize..];
         let phases: HashSet<&str> = cycle.iter().map(|state| state.state[0].1.as_str()).collect();
-        assert_eq!(phases, HashSet::from(["waiting"]), "{}: it waits for ever", engine.name());
+        assert_eq!(phases, HashSet::from(["waiting"]), "{}: it waits for ever", engine.name);
         assert!(cycle.iter().all(|state| state.atoms.as_ref().unwrap() == &["waiting"]));
         let unfair = check().formula("F waiting").run().unwrap();
         let fair = check().formula("F waiting").weakly_fair().run().unwrap();
         let both = (unfair.answers[0].verdict, fair.answers[0].verdict);
-        assert_eq!(both, (Verdict::Violated, Verdict::Holds), "{}", engine.name());
+        assert_eq!(both, (Verdict::Violated, Verdict::Holds), "{}", engine.name);
     }
 }
 
@@ -134,7 +134,7 @@ fn what_lasts_is_gone_on_with_under_its_name() {
     let (system, folder) = (lock(PROCESSES), tempfile::tempdir().unwrap());
     let check = |name: &str, processes: &RustSystem<Lock>| {
         Check::new(processes)
-            .engine(Chosen::plain(&tier::ENGINE))
+            .engine(&tier::ENGINE)
             .resources(resources(1 << 20))
             .invariant("alone")
             .formula("F waiting")
