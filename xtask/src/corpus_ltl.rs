@@ -8,14 +8,14 @@ use std::time::Instant;
 use anyhow::Context;
 use fathom_check::answers::explore::explore;
 use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::model::assemble::{Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom_check::questions::property::Faults;
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::tier::Plan;
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::{auto, ram};
 
 /// What to check.
 #[derive(clap::Args)]
@@ -87,8 +87,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let model = model(&arguments.folder.join("property-processes").join(&row[0]), &row[0])?;
         let property = LivenessProperty::of_model(&model)?.context("there is a property process")?;
         wrong += compare(&row[0], &model, &property, &row[2], &engines)?;
-        let counts =
-            explore(&model, Some(&property), LayerEngine::Ram, &resources(), &Clock::new(None), None)?.counts;
+        let counts = explore(
+            &model,
+            Some(&property),
+            &Chosen::plain(&ram::ENGINE),
+            &resources(),
+            &Clock::new(None),
+            None,
+        )?
+        .counts;
         let figures = [counts.states, counts.transitions].map(|figure| figure.map(|it| it.to_string()));
         if figures != [3, 4].map(|column| Some(row[column].clone())) {
             println!("{}: {figures:?}, published {:?}", row[0], &row[3..5]);
@@ -115,7 +122,7 @@ fn compare(
             engine: *engine,
             fair: Vec::new(),
             faults: Faults::Stop,
-            generation: LayerEngine::Auto(Plan::LookUp),
+            generation: Chosen::plain(&auto::ENGINE),
             stack: None,
         };
         let checked = liveness::check(model, property, &settings, &resources(), &Clock::new(None), None)?;

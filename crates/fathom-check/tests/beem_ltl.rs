@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use fathom_check::answers::check::Verdict;
 use fathom_check::answers::explore::explore;
 use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::model::assemble::{Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom_check::questions::property::Faults;
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::tier::Plan;
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::{auto, ram};
 
 /// Models with more states are left to the task.
 const STATES_MAX: u64 = 300_000;
@@ -66,7 +66,7 @@ fn verdict(model: &Model, property: &LivenessProperty, engine: LivenessEngine) -
         engine,
         fair: Vec::new(),
         faults: Faults::Stop,
-        generation: LayerEngine::Auto(Plan::LookUp),
+        generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };
     let checked = liveness::check(model, property, &settings, &resources(), &Clock::new(None), None);
@@ -140,8 +140,14 @@ fn property_processes_have_their_published_verdicts_and_products() {
                 engine.name()
             );
         }
-        let explored =
-            explore(&model, Some(&property), LayerEngine::Ram, &resources(), &Clock::new(None), None);
+        let explored = explore(
+            &model,
+            Some(&property),
+            &Chosen::plain(&ram::ENGINE),
+            &resources(),
+            &Clock::new(None),
+            None,
+        );
         let counts = explored.expect("the machine suffices").counts;
         let figures = [counts.states, counts.transitions].map(|figure| figure.map(|it| it.to_string()));
         assert_eq!(figures, [3, 4].map(|column| Some(row[column].clone())), "{}", row[0]);

@@ -10,13 +10,14 @@ use std::path::Path;
 use expectations::{Expectations, Expected};
 use fathom_check::answers::check::{Answer, Checked, Stop, Verdict, check};
 use fathom_check::answers::possibility;
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::model::assemble::{Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::plan::{Plan, Questions};
 use fathom_check::questions::property::{DeadlockKind, PropertyKind};
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::{positions, ram};
 use oracle::bfs::{Explored, Limits, explore};
 
 /// Models with more states are run once.
@@ -34,14 +35,16 @@ fn every_model_is_what_it_says() {
         let model = Model::read(&path, &options).unwrap_or_else(|error| panic!("{error}"));
         eprintln!("{} ({} states)", path.display(), expected.states);
         if expected.states > SMALL && !long {
-            compare(&path, &model, &expected, LayerEngine::Ram, true, 2);
+            compare(&path, &model, &expected, &Chosen::plain(&ram::ENGINE), true, 2);
             continue;
         }
         judge(&path, &model, &expected);
         let mut traces = Vec::new();
-        for (engine, jit) in
-            [(LayerEngine::Ram, false), (LayerEngine::Ram, true), (LayerEngine::Positions, false)]
-        {
+        for (engine, jit) in [
+            (&Chosen::plain(&ram::ENGINE), false),
+            (&Chosen::plain(&ram::ENGINE), true),
+            (&Chosen::plain(&positions::ENGINE), false),
+        ] {
             for threads in [1, 2] {
                 let checked = compare(&path, &model, &expected, engine, jit, threads);
                 traces.push(checked.answers.into_iter().map(|answer| answer.trace).collect::<Vec<_>>());
@@ -56,7 +59,7 @@ fn compare(
     path: &Path,
     model: &Model,
     expected: &Expectations,
-    engine: LayerEngine,
+    engine: &Chosen,
     jit: bool,
     threads: usize,
 ) -> Checked {
@@ -70,7 +73,8 @@ fn compare(
         .flat_map(|it| it.unwrap_or_else(|error| panic!("{}: {error}", path.display())).answers)
         .collect();
     let counts = &checked.exploration.counts;
-    let context = format!("{} with {}, {threads} threads, compiled: {jit}", path.display(), engine.name());
+    let context =
+        format!("{} with {}, {threads} threads, compiled: {jit}", path.display(), engine.engine.name);
     assert_eq!(counts.states, Some(expected.states), "states of {context}");
     assert_eq!(counts.edges, expected.transitions, "transitions of {context}");
     assert_eq!(counts.layers.len() as u64 - 1, expected.depth, "depth of {context}");

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use fathom_check::answers::check::{Checked, Stop, Verdict, check};
 use fathom_check::answers::possibility;
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::model::assemble::{Language, Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::plan::{Plan, Questions};
 use fathom_check::questions::property::{DeadlockKind, Faults};
 use fathom_check::resources::Resources;
 use fathom_lang::source::SourceText;
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::ram;
 
 fn corpus(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/murphi").join(folder);
@@ -35,8 +36,9 @@ fn run(
     let plan = Plan::new(&model, questions).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let resources = Resources { jit, threads: 1, max_depth, ..Resources::of_this_machine() };
     let clock = Clock::new(None);
-    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &clock, None)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut checked =
+        check(&model, &plan, &Chosen::plain(&ram::ENGINE), Stop::First, &resources, &clock, None)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     for possibility in &plan.possibilities {
         let next = possibility::check(&model, possibility, &resources, &clock);
         let next = next.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -219,8 +221,9 @@ fn cover_statements_are_told() {
                 .unwrap_or_else(|error| panic!("{error}"));
         let resources = Resources { jit, threads: 1, ..Resources::of_this_machine() };
         let clock = Clock::new(None);
-        let checked = check(&model, &plan, LayerEngine::Ram, Stop::Never, &resources, &clock, None)
-            .unwrap_or_else(|error| panic!("{error}"));
+        let checked =
+            check(&model, &plan, &Chosen::plain(&ram::ENGINE), Stop::Never, &resources, &clock, None)
+                .unwrap_or_else(|error| panic!("{error}"));
         let covered = checked.answers.iter().filter(|answer| answer.verdict == Verdict::Holds);
         let covered: Vec<&str> = covered.map(|answer| &*answer.property.name).collect();
         assert_eq!(covered, ["after", "in a call", "fault"], "compiled: {jit}, symmetry: {symmetry}");

@@ -6,13 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use fathom_check::answers::check::{Stop, check};
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::model::assemble::{Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::plan::{Plan, Questions};
 use fathom_check::questions::property::Faults;
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::ram;
 use oracle::bfs::{Limits, explore};
 
 /// Instances whose published figures are of values that wrap around.
@@ -72,8 +73,9 @@ fn compare(folder: &Path, goal: &Path, instance: &str) -> Option<usize> {
         Questions { goals: vec![text.trim().to_owned()], faults: Faults::Report, ..Questions::default() };
     let plan = Plan::new(&model, &questions).unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
     let resources = Resources { threads: 2, ..Resources::of_this_machine() };
-    let checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &Clock::new(None), None)
-        .unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
+    let checked =
+        check(&model, &plan, &Chosen::plain(&ram::ENGINE), Stop::First, &resources, &Clock::new(None), None)
+            .unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
     let found = checked.answers[0].trace.as_ref().map(|trace| trace.length() as usize);
     let system = model.interpreter(plan.labels.clone());
     let judge = explore(&system, Limits::states(usize::MAX)).expect("the limits are wide");

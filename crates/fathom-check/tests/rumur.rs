@@ -8,12 +8,13 @@ use std::process::Command;
 
 use fathom_check::answers::check::{Stop, Verdict, check};
 use fathom_check::answers::possibility;
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::model::assemble::{Language, Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::plan::{Plan, Questions};
 use fathom_check::resources::Resources;
 use fathom_lang::source::SourceText;
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::ram;
 use oracle::murphi_source::random_murphi;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -52,8 +53,9 @@ fn fathom(text: &str, jit: bool) -> (Told, String) {
     let plan = Plan::new(&model, &Questions::default()).expect("nothing in particular is asked");
     let resources = Resources { jit, threads: 1, ..Resources::of_this_machine() };
     let clock = Clock::new(None);
-    let mut checked = check(&model, &plan, LayerEngine::Ram, Stop::First, &resources, &clock, None)
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut checked =
+        check(&model, &plan, &Chosen::plain(&ram::ENGINE), Stop::First, &resources, &clock, None)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let counts = checked.exploration.counts.clone();
     for possibility in &plan.possibilities {
         let next = possibility::check(&model, possibility, &resources, &clock);

@@ -8,7 +8,6 @@ use fathom_check::answers::check::{Stop, Verdict, check};
 use fathom_check::answers::hunt::check_bitstate;
 use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom_check::answers::possibility;
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::model::assemble::{Language, Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::liveness_property::{Fairness, LivenessQuestions};
@@ -18,7 +17,8 @@ use fathom_check::resources::Resources;
 use fathom_lang::source::SourceText;
 use fathom_model::symmetry::{Orbits, Scratch};
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::tier;
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::{auto, positions, ram, tier};
 use oracle::bfs::{Limits, explore};
 
 use crate::orbits::{Judged, orbits};
@@ -131,7 +131,7 @@ fn read(text: &str, symmetry: bool) -> Model {
 fn verdicts(
     model: &Model,
     questions: &Questions,
-    engine: LayerEngine,
+    engine: &Chosen,
     jit: bool,
 ) -> Vec<(Verdict, Option<usize>)> {
     let plan = Plan::new(model, questions).unwrap_or_else(|error| panic!("{error}"));
@@ -158,7 +158,7 @@ fn is_violated(model: &Model, formula: &str, fair: bool, engine: LivenessEngine)
         engine,
         fair,
         faults: Faults::Report,
-        generation: LayerEngine::Auto(tier::Plan::LookUp),
+        generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };
     let resources = Resources { threads: 1, ..Resources::of_this_machine() };
@@ -185,18 +185,17 @@ fn random_programs_have_the_same_verdicts() {
                 deadlock: Some(kind),
                 ..Questions::default()
             };
-            let expected = verdicts(&plain, &questions, LayerEngine::Ram, true);
+            let expected = verdicts(&plain, &questions, &Chosen::plain(&ram::ENGINE), true);
             for (engine, jit) in [
-                (LayerEngine::Ram, true),
-                (LayerEngine::Positions, false),
-                (LayerEngine::Tier(tier::Plan::LookUp), true),
+                (&Chosen::plain(&ram::ENGINE), true),
+                (&Chosen::plain(&positions::ENGINE), false),
+                (&Chosen::plain(&tier::ENGINE), true),
             ] {
                 let found = verdicts(&joined, &questions, engine, jit);
                 assert_eq!(
-                    found,
-                    expected,
+                    found, expected,
                     "seed {seed}, {kind:?}, {}\n{questions:?}\n{text}",
-                    engine.name()
+                    engine.engine.name
                 );
             }
             violated += expected.iter().filter(|(verdict, _)| *verdict == Verdict::Violated).count();
@@ -237,8 +236,13 @@ fn the_models_have_the_same_verdicts() {
         });
         for deadlock in [None, Some(DeadlockKind::Stuck)] {
             let questions = Questions { deadlock, ..Questions::default() };
-            let expected = verdicts(&plain, &questions, LayerEngine::Ram, true);
-            assert_eq!(verdicts(&joined, &questions, LayerEngine::Ram, true), expected, "{}", path.display());
+            let expected = verdicts(&plain, &questions, &Chosen::plain(&ram::ENGINE), true);
+            assert_eq!(
+                verdicts(&joined, &questions, &Chosen::plain(&ram::ENGINE), true),
+                expected,
+                "{}",
+                path.display()
+            );
         }
         smaller += usize::from(joined.is_symmetric());
     }
@@ -254,10 +258,13 @@ fn a_step_to_a_state_that_is_alike_is_no_deadlock() {
     for symmetry in [false, true] {
         let model = read(text, symmetry);
         let questions = Questions { deadlock: Some(DeadlockKind::Stuttering), ..Questions::default() };
-        let found = verdicts(&model, &questions, LayerEngine::Ram, true);
+        let found = verdicts(&model, &questions, &Chosen::plain(&ram::ENGINE), true);
         assert_eq!(found[0], (Verdict::Holds, None), "symmetry: {symmetry}");
         let questions = Questions { constraint: Some("true".into()), ..questions };
-        assert_eq!(verdicts(&model, &questions, LayerEngine::Ram, true)[0], (Verdict::Holds, None));
+        assert_eq!(
+            verdicts(&model, &questions, &Chosen::plain(&ram::ENGINE), true)[0],
+            (Verdict::Holds, None)
+        );
     }
 }
 
@@ -374,8 +381,8 @@ fn published_models_have_as_many_states_as_orbits() {
         assert!(known == 0 || known == left, "{name}, {constant} = {value}: {left} orbits");
         assert!(is_symmetric, "{name}");
         let questions = Questions::default();
-        let expected = verdicts(&plain, &questions, LayerEngine::Ram, true);
-        assert_eq!(verdicts(&joined, &questions, LayerEngine::Ram, true), expected, "{name}");
+        let expected = verdicts(&plain, &questions, &Chosen::plain(&ram::ENGINE), true);
+        assert_eq!(verdicts(&joined, &questions, &Chosen::plain(&ram::ENGINE), true), expected, "{name}");
     }
 }
 
@@ -399,7 +406,7 @@ fn faults_in_quantifiers_are_found_with_symmetry() {
             let found = verdicts(
                 &read(&format!("{head}{rule}"), symmetry),
                 &Questions::default(),
-                LayerEngine::Ram,
+                &Chosen::plain(&ram::ENGINE),
                 true,
             );
             found.iter().any(|(verdict, _)| *verdict == Verdict::Fault)
@@ -410,7 +417,7 @@ fn faults_in_quantifiers_are_found_with_symmetry() {
         let questions =
             Questions { invariants: vec!["exists i: p do a[i] end".into()], ..Questions::default() };
         let model = read(&format!("{head}rule begin x := !x; end;"), symmetry);
-        verdicts(&model, &questions, LayerEngine::Ram, true)
+        verdicts(&model, &questions, &Chosen::plain(&ram::ENGINE), true)
             .iter()
             .any(|(verdict, _)| *verdict == Verdict::Fault)
     };
@@ -438,7 +445,7 @@ fn hunts_with_symmetry_find_what_there_is() {
         let resources = Resources { data_budget: Some(16 << 20), threads: 1, ..Resources::of_this_machine() };
         let hunted = check_bitstate(&joined, &plan, Stop::Never, &resources, &Clock::new(None))
             .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
-        let expected = verdicts(&plain, &exact, LayerEngine::Ram, true);
+        let expected = verdicts(&plain, &exact, &Chosen::plain(&ram::ENGINE), true);
         for (answer, (verdict, _)) in hunted.answers.iter().zip(&expected) {
             let found = matches!(answer.verdict, Verdict::Violated | Verdict::Fault);
             let there = matches!(verdict, Verdict::Violated | Verdict::Fault);

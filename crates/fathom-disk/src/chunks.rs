@@ -173,8 +173,9 @@ impl Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::Role;
 
-    const KIND: FileKind = FileKind("test");
+    const KIND: FileKind = FileKind::new("test", Role::Bulk);
 
     fn written(volume: &Volume, chunks: &[Vec<u8>]) {
         let mut writer =

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::budget::Budget;
 use crate::error::DiskError;
 use crate::run::Tag;
 use crate::sabotage::is_chosen;
@@ -76,7 +77,16 @@ impl RunDirectory {
     /// Takes the lock, for which it waits a little, reads the manifest, sweeps what it does not name, and checks that what it names is there.
     /// A directory without a manifest is emptied: nothing in it was committed.
     pub fn open(volume: &Volume, tag: Tag) -> Result<Self, DiskError> {
-        let (directory, names) = Self::read(volume, tag, Hold::Alone)?;
+        Self::taken(volume, tag, None)
+    }
+
+    /// The same, with memory for the manifest from a budget: one that is larger than that is refused before it is read.
+    pub fn open_within(volume: &Volume, tag: Tag, budget: &Budget) -> Result<Self, DiskError> {
+        Self::taken(volume, tag, Some(budget))
+    }
+
+    fn taken(volume: &Volume, tag: Tag, budget: Option<&Budget>) -> Result<Self, DiskError> {
+        let (directory, names) = Self::read(volume, tag, Hold::Alone, budget)?;
         directory.sweep(&names)?;
         directory.check_files()?;
         Ok(directory)
@@ -84,16 +94,38 @@ impl RunDirectory {
 
     /// The same to look at it, while others may do so, too: nothing is swept, and nothing can be committed to a volume that is only read.
     pub fn look_at(volume: &Volume, tag: Tag) -> Result<Self, DiskError> {
-        let (directory, _) = Self::read(volume, tag, Hold::Shared)?;
+        let (directory, _) = Self::read(volume, tag, Hold::Shared, None)?;
         directory.check_files()?;
         Ok(directory)
     }
 
-    fn read(volume: &Volume, tag: Tag, hold: Hold) -> Result<(Self, Vec<String>), DiskError> {
+    /// The same, with memory for the manifest from a budget.
+    pub fn look_at_within(volume: &Volume, tag: Tag, budget: &Budget) -> Result<Self, DiskError> {
+        let (directory, _) = Self::read(volume, tag, Hold::Shared, Some(budget))?;
+        directory.check_files()?;
+        Ok(directory)
+    }
+
+    fn read(
+        volume: &Volume,
+        tag: Tag,
+        hold: Hold,
+        budget: Option<&Budget>,
+    ) -> Result<(Self, Vec<String>), DiskError> {
         let lock = volume.lock(hold)?;
         let names = volume.list()?;
-        let committed =
-            if names.iter().any(|name| name == NAME) { Some(read_manifest(volume, tag)?) } else { None };
+        let is_there = names.iter().any(|name| name == NAME);
+        // While it is read: whoever takes up what it says has that charged.
+        let _reading = match budget.filter(|_| is_there) {
+            Some(budget) => {
+                let size = volume.open(NAME, FileKind::MANIFEST)?.size()?;
+                // What is too large to be one is not read at all.
+                let read = if size > BYTES_MAX { 0 } else { size as usize };
+                Some(budget.charge("manifest", 2 * read)?)
+            }
+            None => None,
+        };
+        let committed = if is_there { Some(read_manifest(volume, tag)?) } else { None };
         Ok((Self { volume: volume.clone(), tag, committed, _lock: lock }, names))
     }
 

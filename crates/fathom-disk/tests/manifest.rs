@@ -4,6 +4,7 @@
 
 mod support;
 
+use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::storage::{Fault, FaultyStorage, FileKind, Volume};
@@ -189,4 +190,26 @@ fn what_is_erased_counts_for_nothing_wherever_the_power_goes() {
             break;
         }
     }
+}
+
+#[test]
+fn a_manifest_is_read_within_a_budget() {
+    let volume = Volume::in_memory(64);
+    let mut run = RunDirectory::open(&volume, TAG).unwrap();
+    run.commit(&vec![7; 1 << 20], &[]).unwrap();
+    drop(run);
+    let little = Budget::new(1 << 20);
+    for refused in [
+        RunDirectory::open_within(&volume, TAG, &little).map(|_| ()),
+        RunDirectory::look_at_within(&volume, TAG, &little).map(|_| ()),
+    ] {
+        assert!(matches!(refused, Err(DiskError::Budget(_))), "{refused:?}");
+    }
+    assert_eq!(little.peak(), 0, "nothing was taken");
+    let enough = Budget::new(4 << 20);
+    assert_eq!(
+        RunDirectory::open_within(&volume, TAG, &enough).unwrap().committed().unwrap().cursor.len(),
+        1 << 20
+    );
+    assert_eq!((enough.used(), enough.peak() > 2 << 20), (0, true));
 }

@@ -10,7 +10,7 @@ use fathom_disk::key::KeyWidth;
 use fathom_disk::run::pieces::{PieceFormat, PieceWriter, Pieces};
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
 use fathom_disk::set::{Difference, KeyStream, Merge, SliceStream, Sorter, Tiers, sort_unique, write_all};
-use fathom_disk::storage::{Fault, FaultyStorage, FileKind, MemoryStorage, Volume};
+use fathom_disk::storage::{Fault, FaultyStorage, FileKind, MemoryStorage, Role, Volume};
 use support::{Dice, Model, flat, random_set, volumes};
 
 const TAG: Tag = *b"a tag of 16 byte";
@@ -371,7 +371,7 @@ fn the_greatest_key_is_merged_like_any_other() {
     }
 }
 
-const PIECES: FileKind = FileKind("pieces");
+const PIECES: FileKind = FileKind::new("pieces", Role::Bulk);
 
 /// What pieces hold, merged.
 fn merged(pieces: &Pieces, budget: &Budget, words: usize, bytes: usize) -> Result<Vec<u64>, DiskError> {

@@ -9,12 +9,12 @@ use std::io::ErrorKind;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::{
-    AlignedBuffer, Extent, Fault, FaultyStorage, FileKind, FileStorage, Folder, Hold, Id, ReadRequest,
-    Storage, Transport, Volume,
+    AlignedBuffer, Extent, Fault, FaultyStorage, FileKind, FileStorage, Folder, Hold, Id, MemoryStorage,
+    ReadRequest, Role, SpreadStorage, Storage, Transport, Volume,
 };
 use support::{Dice, volumes};
 
-const KIND: FileKind = FileKind("test");
+const KIND: FileKind = FileKind::new("test", Role::Bulk);
 
 #[test]
 fn names_are_created_once_renamed_over_listed_and_removed() {
@@ -140,7 +140,7 @@ fn a_file_storage_refuses_names_that_leave_its_directory() {
     let directory = tempfile::tempdir().unwrap();
     let storage = FileStorage::with_transport(directory.path(), Transport::Buffered).unwrap();
     for name in ["", "../x", "a/b", ".hidden"] {
-        assert_eq!(storage.create(name).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
+        assert_eq!(storage.create(name, Role::Bulk).unwrap_err().kind(), ErrorKind::InvalidInput, "{name:?}");
     }
 }
 
@@ -220,13 +220,13 @@ fn a_marked_storage_sees_and_removes_only_what_carries_its_mark() {
     std::fs::create_dir(directory.path().join(mark.on_disk("folder"))).unwrap();
     let storage = FileStorage::within(folder.clone(), Some(mark));
     assert_eq!(storage.list().unwrap(), [""; 0]);
-    let file = storage.create("file").unwrap();
+    let file = storage.create("file", Role::Bulk).unwrap();
     storage.write(file, 0, b"ours").unwrap();
     storage.rename("file", "other").unwrap();
     assert_eq!(storage.list().unwrap(), ["other"]);
     assert!(directory.path().join(mark.on_disk("other")).exists());
     assert_eq!(storage.open("link").unwrap_err().kind(), ErrorKind::InvalidInput);
-    assert_eq!(storage.create("link").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert_eq!(storage.create("link", Role::Bulk).unwrap_err().kind(), ErrorKind::AlreadyExists);
     let looking = FileStorage::read_only(folder, Some(mark));
     let file = looking.open("other").unwrap();
     let mut bytes = [0; 4];
@@ -235,7 +235,7 @@ fn a_marked_storage_sees_and_removes_only_what_carries_its_mark() {
     assert_eq!(&bytes, b"ours");
     assert!(looking.write(file, 0, b"none").is_err());
     assert!(looking.remove("other").is_err() && looking.rename("other", "new").is_err());
-    assert!(looking.create("new").is_err());
+    assert!(looking.create("new", Role::Bulk).is_err());
     storage.remove("other").unwrap();
     for name in theirs {
         assert_eq!(std::fs::read(directory.path().join(name)).unwrap(), b"theirs", "{name}");
@@ -276,4 +276,47 @@ fn a_folder_in_a_folder_is_no_link() {
     drop(lock);
     let _shared = (folder.lock(Hold::Shared).unwrap(), folder.lock(Hold::Shared).unwrap());
     assert_eq!(folder.lock(Hold::Alone).unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_role_chooses_the_device_and_a_name_finds_it() {
+    let devices = [MemoryStorage::new(64), MemoryStorage::new(64), MemoryStorage::new(64)];
+    let spread = || {
+        let [first, bulk, index] = devices.clone();
+        Volume::new(SpreadStorage::new(first).with(&[Role::Bulk], bulk).with(&[Role::Index], index))
+    };
+    let volume = spread();
+    // Names say nothing.
+    for (name, role) in
+        [("log", Role::Bulk), ("layers", Role::Index), ("run", Role::Log), ("bulk", Role::Stack)]
+    {
+        volume.create(name, FileKind::new("test", role)).unwrap().write(0, name.as_bytes()).unwrap();
+    }
+    let names = |device: &MemoryStorage| device.list().unwrap();
+    assert_eq!(devices.each_ref().map(names), [vec!["bulk", "run"], vec!["log"], vec!["layers"]]);
+    // A name is that of one file, on whichever device.
+    for role in [Role::Bulk, Role::Index, Role::Stack, Role::Log] {
+        let taken = volume.create("log", FileKind::new("test", role)).unwrap_err();
+        assert_eq!(taken.source.kind(), ErrorKind::AlreadyExists, "{role:?}");
+    }
+    // Another process finds all of them, even one that would put them elsewhere.
+    let [first, bulk, index] = devices.clone();
+    let other =
+        Volume::new(SpreadStorage::new(bulk).with(&[Role::Bulk, Role::Index], first).with(&[], index));
+    for volume in [spread(), other] {
+        assert_eq!(volume.list().unwrap(), ["bulk", "layers", "log", "run"]);
+        for name in volume.list().unwrap() {
+            let mut content = vec![0; name.len()];
+            volume.open(&name, KIND).unwrap().read_exact(0, &mut content).unwrap();
+            assert_eq!(content, name.as_bytes());
+        }
+    }
+    volume.rename("layers", "renamed").unwrap();
+    assert_eq!(names(&devices[2]), ["renamed"], "it stays where it is");
+    assert_eq!(volume.rename("renamed", "log").unwrap_err().source.kind(), ErrorKind::CrossesDevices);
+    volume.remove("renamed").unwrap();
+    volume.remove("log").unwrap();
+    assert_eq!(volume.list().unwrap(), ["bulk", "run"]);
+    assert_eq!(volume.remove("log").unwrap_err().source.kind(), ErrorKind::NotFound);
+    assert_eq!(volume.open("log", KIND).unwrap_err().source.kind(), ErrorKind::NotFound);
 }

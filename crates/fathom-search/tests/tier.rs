@@ -26,7 +26,8 @@ use fathom_search::bodies::stages::run;
 use fathom_search::engines::auto::{self, Disk, Kept};
 use fathom_search::engines::retrace;
 use fathom_search::engines::stern_dill::SternDill;
-use fathom_search::engines::tier::{Cost, Options, Plan, Shares, Tier};
+use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
+use fathom_search::files::closing_cost::ClosingCost;
 use fathom_search::task::watch::Finding;
 use fathom_search::task::{Ending, Observer, Settings, Tuning, Unobserved};
 use fathom_search::traces::path::Room;
@@ -296,7 +297,12 @@ fn deep_and_narrow_graphs_are_explored_as_the_judge_explores_them() {
 }
 
 /// Searches a graph to the end, compares with the judge, and says what it cost.
-fn cost_of(graph: &Graph, judge: &Explored, (budget_bytes, threads): (usize, usize), shares: Choice) -> Cost {
+fn cost_of(
+    graph: &Graph,
+    judge: &Explored,
+    (budget_bytes, threads): (usize, usize),
+    shares: Choice,
+) -> ClosingCost {
     let volume = Volume::in_memory(4096);
     let budget = Budget::new(budget_bytes);
     let settings = whole_search(&graph.shape, threads);

@@ -5,7 +5,7 @@
 //! | [`arguments`] | what did the user type? |
 //! | [`settings`] | what is a command asked to do? |
 //! | [`command`] | what does each command do? |
-//! | `reading` | does reading a model keep within the memory and the time of the run? |
+//! | `reading` | does reading a model keep within the memory of the run? |
 //! | [`observer`] | who watches the search of a command? |
 //! | [`progress`] | how is a user told how far a run is? |
 //! | [`interrupt`] | has somebody asked the run to stop? |

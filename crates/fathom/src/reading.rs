@@ -1,17 +1,18 @@
-//! Does reading a model keep within the memory and the time of the run?
+//! Does reading a model keep within the memory of the run?
 //!
 //! What a text becomes is known when it is done: calls are written out, rules have instances. So someone watches from beside, and ends the process before
 //! the memory is used up. Nothing is lost by that, since nothing has begun. Texts that are large as they are, are refused before they are read.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fathom_check::machine;
 use fathom_check::model::user_file::MODELS;
 use fathom_check::resources::Resources;
 
 use crate::report::Exit;
+use crate::report::say::say;
 use crate::report::text::bytes;
 
 /// How often the watcher looks. Reading takes some hundred kilobytes in that time.
@@ -27,11 +28,11 @@ const SMALL_TEXT_BYTES: u64 = 256 << 10;
 /// What a word of a text takes while it is read: the word, its part of the tree, and of the program. 47 were seen for a DVE model of 900,000 words.
 const WORD_BYTES: u64 = 50;
 
-/// Reads a model that is in a file while its memory and its time are watched.
+/// Reads a model that is in a file while its memory is watched.
 pub(crate) fn watched<T>(path: &Path, resources: &Resources, read: impl FnOnce() -> T) -> T {
     let limits = Limits::of(resources);
     if let Some(needed) = needed(path).filter(|needed| *needed > limits.bytes) {
-        refuse(&too_little(resources.ram, &format!("about {}", bytes(needed / SHARE.0 * SHARE.1))));
+        refuse(&too_little(resources.ram, &format!("about {}", bytes(ram_for(needed)))));
     }
     let (done, waiting) = channel();
     let watcher = std::thread::Builder::new().name("reading".into()).spawn(move || limits.watch(&waiting));
@@ -48,7 +49,6 @@ struct Limits {
     ram: u64,
     /// Bytes that may be resident.
     bytes: u64,
-    deadline: Option<Instant>,
 }
 
 impl Limits {
@@ -56,27 +56,22 @@ impl Limits {
         let ram = resources.ram;
         let share = ram / SHARE.1 * SHARE.0;
         let small = machine::resident().unwrap_or(0) + SMALL_MODEL_BYTES;
-        Limits {
-            ram,
-            bytes: share.max(ram.saturating_sub(LEFT_BYTES)).max(small),
-            deadline: resources.time_limit.and_then(|limit| Instant::now().checked_add(limit)),
-        }
+        Limits { ram, bytes: share.max(ram.saturating_sub(LEFT_BYTES)).max(small) }
     }
 
     /// Looks until nobody is left at the other end.
     fn watch(&self, waiting: &Receiver<()>) {
         while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(INTERVAL) {
-            if machine::resident().is_some_and(|resident| resident > self.bytes) {
-                refuse(&too_little(self.ram, &format!("{} or more", bytes(self.ram * 2))));
-            }
-            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                eprintln!(
-                    "error: the time limit was reached while the model was read: give more --time-limit"
-                );
-                std::process::exit(i32::from(Exit::GaveUp.code()));
+            if let Some(resident) = machine::resident().filter(|resident| *resident > self.bytes) {
+                refuse(&too_little(self.ram, &format!("more than {}", bytes(ram_for(resident)))));
             }
         }
     }
+}
+
+/// The least `--ram` with which reading may take so much: what was taken when it was ended is not all that it takes.
+fn ram_for(resident: u64) -> u64 {
+    (resident / SHARE.0 * SHARE.1).min(resident.saturating_add(LEFT_BYTES))
 }
 
 fn too_little(ram: u64, needed: &str) -> String {
@@ -84,7 +79,7 @@ fn too_little(ram: u64, needed: &str) -> String {
 }
 
 fn refuse(message: &str) -> ! {
-    eprintln!("error: {message}");
+    say(&format!("error: {message}"));
     std::process::exit(i32::from(Exit::Error.code()));
 }
 

@@ -9,7 +9,6 @@ use certificate::Certificate;
 use command::{Ran, model, run};
 use fathom_check::answers::check::Verdict;
 use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::folder::disk_settings::DiskSettings;
 use fathom_check::folder::home::Home;
 use fathom_check::model::assemble::{Model, ModelOptions, ModelSettings};
@@ -25,7 +24,8 @@ use fathom_disk::set::KeyStream;
 use fathom_disk::storage::{FileStorage, Folder, Id, Volume};
 use fathom_ltl::automaton::{Automaton, Edge};
 use fathom_ltl::word::Lasso as Word;
-use fathom_search::engines::tier::Plan;
+use fathom_search::engines::auto;
+use fathom_search::engines::engine::Chosen;
 use oracle::random::Random;
 
 /// Whoever draws a number goes away, or is served in the end, if all move: strong, and it holds.
@@ -199,7 +199,7 @@ fn with_automaton(formula: &str, automaton: &Automaton) -> Option<(Verdict, Ran)
         engine: LivenessEngine::SemiOwcty,
         fair: Vec::new(),
         faults: Faults::Stop,
-        generation: LayerEngine::Auto(Plan::LookUp),
+        generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };
     let identity =

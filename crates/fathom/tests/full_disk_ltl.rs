@@ -1,13 +1,14 @@
 //! Checks of infinite runs that find no more room, whatever they are at: they end at a limit, lose nothing, and find the same once there is room.
 
 mod command;
+mod confines;
 mod search_folder;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use command::{Ran, model, run};
+use confines::{Mounted, skipped};
 use serde_json::Value;
 
 /// Formula, whether runs are fair, and the verdict: several marks and rounds; a cycle; and one trimming.
@@ -66,8 +67,8 @@ fn a_full_disk_ends_a_check_of_infinite_runs_that_goes_on_when_there_is_room() {
             let about = format!("{} in {kib} KiB", question.0);
             let place = tempfile::tempdir().expect("a folder");
             let Some(mounted) = Mounted::new(place.path(), &format!("{kib}k")) else {
-                eprintln!("SKIPPED: no file system can be mounted here");
-                return;
+                let test = "a_full_disk_ends_a_check_of_infinite_runs_that_goes_on_when_there_is_room";
+                return skipped(test, "no file system can be mounted here");
             };
             let folder = place.path().join("run").display().to_string();
             let mut words = words(&path, question);
@@ -132,32 +133,5 @@ fn a_limit_for_files_ends_a_check_of_infinite_runs_that_goes_on_with_a_larger_on
             }
         }
         assert!((1..7).contains(&ended), "{ended} of 7 ended at the limit");
-    }
-}
-
-/// A small file system in memory.
-struct Mounted<'a>(&'a Path);
-
-impl<'a> Mounted<'a> {
-    fn new(place: &'a Path, size: &str) -> Option<Mounted<'a>> {
-        let options = format!("size={size}");
-        mount(&["-t", "tmpfs", "-o", &options, "none", &place.display().to_string()])
-            .then_some(Mounted(place))
-    }
-
-    fn grow(&self, size: &str) {
-        let options = format!("remount,size={size}");
-        assert!(mount(&["-o", &options, &self.0.display().to_string()]), "it can be made larger");
-    }
-}
-
-fn mount(words: &[&str]) -> bool {
-    let quiet = Command::new("mount").args(words).stderr(Stdio::null()).status();
-    quiet.is_ok_and(|status| status.success())
-}
-
-impl Drop for Mounted<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).status();
     }
 }

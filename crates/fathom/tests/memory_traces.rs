@@ -4,58 +4,13 @@
 
 #[expect(dead_code, reason = "the binary is run in cgroups here")]
 mod command;
+mod confines;
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
 use command::{Ran, model};
-
-/// A cgroup of either version.
-struct Group(PathBuf);
-
-static GROUPS: AtomicU64 = AtomicU64::new(0);
-
-impl Group {
-    /// One whose processes have so much memory.
-    fn of_memory(bytes: u64) -> Option<Group> {
-        let versions = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
-        versions.into_iter().find_map(|(root, file)| Group::new(root, file, bytes))
-    }
-
-    /// One that has so many threads at most.
-    fn of_threads(count: u64) -> Option<Group> {
-        let versions = [("/sys/fs/cgroup/pids", "pids.max"), ("/sys/fs/cgroup", "pids.max")];
-        versions.into_iter().find_map(|(root, file)| Group::new(root, file, count))
-    }
-
-    fn new(root: &str, file: &str, limit: u64) -> Option<Group> {
-        let number = GROUPS.fetch_add(1, Ordering::Relaxed);
-        let folder = Path::new(root).join(format!("fathom-traces-{}-{number}", std::process::id()));
-        std::fs::create_dir(&folder).ok()?;
-        let group = Group(folder);
-        std::fs::write(group.0.join(file), limit.to_string()).ok()?;
-        Some(group)
-    }
-
-    /// Runs the binary in there, in a folder.
-    fn run(&self, folder: &Path, words: &[&str]) -> Ran {
-        let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
-        let output = Command::new("sh")
-            .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fathom")])
-            .args(words)
-            .current_dir(folder)
-            .output();
-        Ran::of(output.expect("it runs"))
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.0);
-    }
-}
+use confines::{Group, skipped};
 
 const RAM: &str = "32MiB";
 const RAM_BYTES: u64 = 32 << 20;
@@ -64,9 +19,14 @@ const RAM_BYTES: u64 = 32 << 20;
 fn group(test: &str) -> Option<Group> {
     let group = Group::of_memory(RAM_BYTES);
     if group.is_none() {
-        eprintln!("SKIPPED {test}: no memory cgroup can be made here");
+        skipped(test, "no memory cgroup can be made here");
     }
     group
+}
+
+/// Runs the binary in a cgroup, in a folder.
+fn run_in(group: &Group, folder: &Path, words: &[&str]) -> Ran {
+    Ran::of(group.fathom(words).current_dir(folder).output().expect("it runs"))
 }
 
 /// How many steps a run has.
@@ -108,7 +68,7 @@ fn told_within_ram(words: &[&str]) {
     for trace in ["trace.json", "trace.txt"] {
         let mut words = words.to_vec();
         words.extend(["--ram", RAM, "--json", "report.json", "--trace", trace, "--progress", "none"]);
-        let ran = group.run(folder.path(), &words);
+        let ran = run_in(&group, folder.path(), &words);
         assert_eq!(ran.code, Some(1), "{words:?}: {}{}", ran.stdout, ran.stderr);
         let said = ran.stdout.lines().filter(|line| line.contains("steps left out; --trace FILE")).count();
         assert_eq!(said, 1, "{words:?}");
@@ -164,7 +124,8 @@ fn a_walk_keeps_nothing_of_where_it_was() {
     let folder = counter();
     // 3,000,000 steps took 160 MB when they were kept.
     let words = ["simulate", "turns.dve", "--random", "1", "--seed", "1", "--max-depth", "3000000"];
-    let ran = group.run(folder.path(), &[&words[..], &["--invariant", "low < 1000", "--ram", RAM]].concat());
+    let ran =
+        run_in(&group, folder.path(), &[&words[..], &["--invariant", "low < 1000", "--ram", RAM]].concat());
     assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
     let words = ["simulate", "ends.dve", "--random", "1", "--seed", "1", "--max-depth", "3000000"];
     told_within_ram(&[&words[..], &["--invariant", "not P.done"]].concat());
@@ -177,7 +138,7 @@ fn no_more_threads_are_used_than_memory_holds() {
     let path = model("nine_puzzle.dve");
     for engine in ["ram", "auto", "tier", "stern-dill"] {
         let words = ["explore", &path, "--engine", engine, "--ram", RAM, "-j", "32", "--json", "-"];
-        let ran = group.run(folder.path(), &words);
+        let ran = run_in(&group, folder.path(), &words);
         // The table does not fit in 32 MiB; that is told, and nothing is killed.
         let code = if engine == "ram" { Some(3) } else { Some(0) };
         assert_eq!(ran.code, code, "{engine}: {}", ran.stderr);
@@ -194,25 +155,28 @@ fn a_system_that_gives_no_more_threads_is_searched_with_those_there_are() {
     let test = "a_system_that_gives_no_more_threads_is_searched_with_those_there_are";
     for limit in [1, 3] {
         let Some(group) = Group::of_threads(limit) else {
-            eprintln!("SKIPPED {test}: no cgroup of threads can be made here");
+            skipped(test, "no cgroup of threads can be made here");
             return;
         };
         let folder = tempfile::tempdir().expect("a folder");
         let path = model("bakery.dve");
         for engine in ["ram", "auto", "tier", "positions", "stern-dill"] {
             let words = ["explore", &path, "--engine", engine, "-j", "8", "--json", "-", "--quiet"];
-            let ran = group.run(folder.path(), &words);
+            let ran = run_in(&group, folder.path(), &words);
             assert_eq!(ran.code, Some(0), "{engine}: {}", ran.stderr);
             assert_eq!(ran.json()["states"], 12_454, "{engine}");
         }
         let formula = ["--ltl", "G F P_0.critical", "-j", "8", "--quiet"];
         for engine in ["auto", "semi-owcty"] {
-            let ran =
-                group.run(folder.path(), &[&["check", &path, "--engine", engine], &formula[..]].concat());
+            let ran = run_in(
+                &group,
+                folder.path(),
+                &[&["check", &path, "--engine", engine], &formula[..]].concat(),
+            );
             assert_eq!(ran.code, Some(1), "{engine}: {}", ran.stderr);
         }
         let walk = ["simulate", &path, "--random", "20", "--seed", "1", "-j", "8", "--quiet"];
-        let ran = group.run(folder.path(), &walk);
+        let ran = run_in(&group, folder.path(), &walk);
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     }
 }

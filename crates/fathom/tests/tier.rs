@@ -3,13 +3,15 @@
 //! `FATHOM_LONG=1` kills 300 times in place of a few.
 
 mod command;
+mod confines;
 mod search_folder;
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use command::{Ran, fathom, model, run};
+use confines::{Group, Mounted, skipped};
 use oracle::random::Random;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -185,6 +187,15 @@ fn a_search_in_memory_that_is_to_last_can_be_gone_on_with_and_audited() {
     assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
 }
 
+/// What the names of the files in a folder begin with.
+fn kinds_of_files(folder: &Path) -> std::collections::BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).expect("it is there");
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.expect("readable").file_name().into_string().expect("names are plain")
+    };
+    entries.map(name).map(|name| name.split(['-', '.']).next().unwrap_or_default().to_owned()).collect()
+}
+
 #[test]
 fn parts_of_a_run_can_lie_elsewhere() {
     let place = tempfile::tempdir().expect("a folder");
@@ -193,12 +204,13 @@ fn parts_of_a_run_can_lie_elsewhere() {
     let mut words = on_disk(&path, &folder);
     words.extend(["--data-budget", "1MiB", "--max-depth", "20", "--dir-bulk", &bulk, "--dir-index", &index]);
     assert_eq!(run(&words).code, Some(3));
-    let files = |name: &str| {
-        let folder =
-            std::fs::read_dir(at(name)).expect("it is there").next().expect("one run").expect("readable");
-        std::fs::read_dir(folder.path()).expect("it is there").count()
+    let part = |name: &str| {
+        let folder = std::fs::read_dir(at(name)).expect("it is there").next().expect("one run");
+        kinds_of_files(&folder.expect("readable").path())
     };
-    assert!(files("bulk") > 0 && files("index") > 0);
+    assert_eq!((part("bulk"), part("index")), (["layers".into()].into(), ["run".into()].into()));
+    let rest = kinds_of_files(&place.path().join("run/states"));
+    assert!(rest.iter().all(|kind| ["manifest", "ballast"].contains(&&**kind)), "{rest:?}");
     let elsewhere = at("elsewhere");
     let mut moved = on_disk(&path, &folder);
     moved.extend(["--resume", "--dir-bulk", &elsewhere]);
@@ -210,6 +222,8 @@ fn parts_of_a_run_can_lie_elsewhere() {
     words.push("--resume");
     let ran = run(&words);
     assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("eight_puzzle.dve")), "{}", ran.stderr);
+    // The set at rest is looked up, too.
+    assert_eq!((part("bulk"), part("index")), (["layers".into()].into(), ["rest".into()].into()));
     let audit = run(&["audit", &folder]);
     assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
     let words = ["explore", &path, "--engine", "tier", "--dir-bulk", &bulk, "--quiet"];
@@ -329,8 +343,7 @@ fn a_full_disk_ends_a_run_that_goes_on_when_there_is_room() {
     let test = "a_full_disk_ends_a_run_that_goes_on_when_there_is_room";
     let place = tempfile::tempdir().expect("a folder");
     let Some(mounted) = Mounted::new(place.path(), "3m") else {
-        eprintln!("SKIPPED {test}: no file system can be mounted here");
-        return;
+        return skipped(test, "no file system can be mounted here");
     };
     let (path, folder) = (model("nine_puzzle.dve"), place.path().join("run").display().to_string());
     let mut words = on_disk(&path, &folder);
@@ -349,80 +362,18 @@ fn a_full_disk_ends_a_run_that_goes_on_when_there_is_room() {
 #[test]
 fn a_memory_cgroup_of_the_size_of_ram_suffices() {
     let test = "a_memory_cgroup_of_the_size_of_ram_suffices";
-    let Some(group) = Group::new(48 << 20) else {
-        eprintln!("SKIPPED {test}: no memory cgroup can be made here");
-        return;
+    let Some(group) = Group::of_memory(48 << 20) else {
+        return skipped(test, "no memory cgroup can be made here");
     };
     let place = tempfile::tempdir().expect("a folder");
     let (path, folder) = (model("nine_puzzle.dve"), place.path().join("run").display().to_string());
     let mut words = on_disk(&path, &folder);
     words.extend(["--ram", "48MiB"]);
-    let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.0.display());
-    let output = Command::new("sh")
-        .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fathom")])
-        .args(&words)
-        .output()
-        .expect("it runs");
-    let ran = Ran::of(output);
+    let ran = Ran::of(group.fathom(&words).output().expect("it runs"));
     assert_eq!((ran.code, facts(&ran)), (Some(0), undisturbed("nine_puzzle.dve")), "{}", ran.stderr);
     // Half of what the cgroup allows, where nothing is said.
     let mut words = vec!["explore", &path, "--engine", "tier", "--dir", &folder, "--json", "-", "--quiet"];
     words.push("--resume");
-    let output = Command::new("sh")
-        .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_fathom")])
-        .args(&words)
-        .output()
-        .expect("it runs");
-    let ran = Ran::of(output);
+    let ran = Ran::of(group.fathom(&words).output().expect("it runs"));
     assert_eq!(ran.json()["ram"]["budget"], 24 << 20, "{}", ran.stderr);
-}
-
-/// A small file system in memory.
-struct Mounted<'a>(&'a Path);
-
-impl<'a> Mounted<'a> {
-    fn new(place: &'a Path, size: &str) -> Option<Mounted<'a>> {
-        let options = format!("size={size}");
-        mount(&["-t", "tmpfs", "-o", &options, "none", &place.display().to_string()])
-            .then_some(Mounted(place))
-    }
-
-    fn grow(&self, size: &str) {
-        let options = format!("remount,size={size}");
-        assert!(mount(&["-o", &options, &self.0.display().to_string()]), "it can be made larger");
-    }
-}
-
-fn mount(words: &[&str]) -> bool {
-    let quiet = Command::new("mount").args(words).stderr(Stdio::null()).status();
-    quiet.is_ok_and(|status| status.success())
-}
-
-impl Drop for Mounted<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).status();
-    }
-}
-
-/// A memory cgroup of either version.
-struct Group(std::path::PathBuf);
-
-impl Group {
-    fn new(bytes: u64) -> Option<Group> {
-        let name = format!("fathom-test-{}", std::process::id());
-        let versions = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
-        versions.into_iter().find_map(|(root, file)| {
-            let folder = Path::new(root).join(&name);
-            std::fs::create_dir(&folder).ok()?;
-            let group = Group(folder);
-            std::fs::write(group.0.join(file), bytes.to_string()).ok()?;
-            Some(group)
-        })
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.0);
-    }
 }

@@ -210,6 +210,7 @@ fn shuffled(attack: &mut Attack, stops: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::time::{Duration, Instant};
 
     use oracle::random::Random;
@@ -226,7 +227,10 @@ mod tests {
         let mut attack = Attack { binary, models, deadline: Instant::now() + time, random: Random::new(7) };
         let mut tally = Tally::default();
         run(&mut attack, &mut tally).unwrap();
-        println!("{tally}");
+        // Past the test runner, which hides what passing tests print: a test that was skipped must not look like one that passed.
+        if tally.skipped.is_some() {
+            writeln!(std::io::stderr(), "SKIPPED a_kill_at_any_system_call_loses_nothing: {tally}").unwrap();
+        }
         assert_eq!(tally.failed, 0, "{tally}");
     }
 }

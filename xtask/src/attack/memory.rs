@@ -156,10 +156,29 @@ pub(super) fn run(attack: &mut Attack, tally: &mut Tally) -> anyhow::Result<()> 
             let ran = trial::run(&mut child, place.path())?;
             let killed = ran.status.and_then(|status| status.signal()) == Some(9);
             let outcome = if killed { Err("out of memory".into()) } else { ran.behaves() };
-            tally.count(format!("{} in {mebibytes} MiB", temptation.name), outcome);
+            let what = format!("{} in {mebibytes} MiB", temptation.name);
+            if outcome.is_ok() {
+                println!("  {what}: {}", came_to(&ran));
+            }
+            tally.count(what, outcome);
         }
     }
     Ok(())
+}
+
+/// What a trial came to that was not killed: an answer, an end at a limit, or a refusal, in its own words.
+fn came_to(ran: &trial::Ran) -> String {
+    let line = |text: &str, what: &str| {
+        text.lines().find(|line| line.contains(what)).map_or(String::new(), |line| line.trim().to_owned())
+    };
+    match ran.code() {
+        Some(0) => "finished".to_owned(),
+        Some(1) => "finished, with a violation".to_owned(),
+        Some(3) => {
+            format!("gave up: {}", line(&ran.stdout, "not finished").trim_start_matches("not finished: "))
+        }
+        _ => format!("refused: {}", line(&ran.stderr, "error").trim_start_matches("error: ")),
+    }
 }
 
 /// The model of a temptation: written, or one that is there.

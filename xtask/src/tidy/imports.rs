@@ -153,7 +153,7 @@ impl<'ast> Visit<'ast> for Paths {
 }
 
 /// `#[cfg(test)]` or `#[test]`.
-fn is_for_tests(attribute: &Attribute) -> bool {
+pub(super) fn is_for_tests(attribute: &Attribute) -> bool {
     attribute.path().is_ident("test")
         || attribute.path().is_ident("cfg")
             && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))

@@ -2,6 +2,7 @@
 //!
 //! Every run that is shown has been replayed on a fresh interpreter first; one that does not pass is an error of fathom, never a verdict.
 
+use fathom_search::engines::engine::Chosen;
 use std::time::Instant;
 
 use fathom_exec::interpreter::Interpreter;
@@ -11,13 +12,13 @@ use fathom_search::constrained::Constrained;
 use fathom_search::error::SearchError;
 use fathom_search::proof::replay::{self, Claim, Refusal};
 use fathom_search::task::watch::{Condition, Finding};
-use fathom_search::task::{Ending, Observer, Outcome, Settings, Tuning};
+use fathom_search::task::{Ending, Observer, Settings, Tuning};
 use fathom_search::traces::path::{Path, Room};
 use fathom_search::traces::unfold::{unfold_fault, unfold_path};
 
 use crate::answers::coverage::Coverage;
 use crate::answers::exploration::{Counts, DiskUsage, Exploration, Usage, limit_of};
-use crate::engines::layer_engine::{self, Kept, LayerEngine, Searched};
+use crate::engines::layer_engine::{self, Searched};
 use crate::error::RunError;
 use crate::folder::home::Home;
 use crate::limit::Limit;
@@ -160,7 +161,7 @@ impl Checked {
 pub fn check(
     model: &Model,
     plan: &Plan,
-    engine: LayerEngine,
+    engine: &Chosen,
     stop: Stop,
     resources: &Resources,
     monitor: &dyn Monitor,
@@ -180,8 +181,17 @@ pub fn check(
     // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
     let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
     let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
-    let searched = engine.search(system.system(), &budget, &settings, monitor, home)?;
-    let Searched { engine, kept, outcome, gave_up, disk, cost } = searched;
+    let searched = layer_engine::search(
+        engine,
+        &layer_engine::Task {
+            system: system.system(),
+            budget: &budget,
+            settings: &settings,
+            observer: monitor,
+            home,
+            measure: None,
+        },
+    )?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
     drop(reserve);
@@ -189,13 +199,13 @@ pub fn check(
         model,
         plan,
         system: &system,
-        kept: &kept,
-        outcome: &outcome,
+        searched: &searched,
         room: &layer_engine::room(&budget, home),
         threads: resources.threads,
         observer: &*monitor.tracing(),
     };
     let answers = tracer.answers(monitor)?;
+    let Searched { engine, outcome, gave_up, disk, cost, .. } = searched;
     let mut counts = Counts::of(&outcome);
     if plan.constraint.is_some() {
         // States that have lost their steps to the constraint are among them.
@@ -301,8 +311,7 @@ struct Tracer<'a> {
     model: &'a Model,
     plan: &'a Plan,
     system: &'a CheckedSystem,
-    kept: &'a Kept,
-    outcome: &'a Outcome,
+    searched: &'a Searched,
     room: &'a Room,
     threads: usize,
     observer: &'a dyn Observer,
@@ -311,7 +320,7 @@ struct Tracer<'a> {
 impl Tracer<'_> {
     /// The answers to all questions of the plan.
     fn answers(&self, monitor: &dyn Monitor) -> Result<Vec<Answer>, RunError> {
-        let Tracer { plan, outcome, .. } = *self;
+        let (plan, outcome) = (self.plan, &self.searched.outcome);
         let complete = outcome.ending == Ending::Complete;
         let mut answers = Vec::new();
         for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
@@ -336,9 +345,9 @@ impl Tracer<'_> {
 
     /// The run to a finding, replayed.
     fn shown(&self, number: usize, finding: &Finding) -> Result<Trace, RunError> {
-        let Tracer { model, plan, system, kept, outcome, room, threads, observer } = *self;
+        let Tracer { model, plan, system, searched, room, threads, observer } = *self;
         let to = |record: &Vec<u64>| {
-            kept.path_to(system.system(), room, observer, threads, outcome, (finding.layer, record))
+            searched.path_to(system.system(), room, observer, threads, (finding.layer, record))
         };
         let path = finding.record.as_ref().map(to).transpose()?;
         Judge { model, plan, number, room, observer }.proven(path, finding.fault, true)
@@ -466,7 +475,15 @@ mod tests {
         let source = SourceText::new("one.dve", "process P { state s; init s; }\nsystem async;\n");
         let model = Model::compile(source, Language::Dve, &ModelOptions::default()).unwrap();
         let resources = Resources { threads: 1, jit: false, ..Resources::of_this_machine() };
-        explore(&model, None, LayerEngine::Ram, &resources, &Clock::new(None), None).unwrap()
+        explore(
+            &model,
+            None,
+            &Chosen::plain(&fathom_search::engines::ram::ENGINE),
+            &resources,
+            &Clock::new(None),
+            None,
+        )
+        .unwrap()
     }
 
     /// A search with this limit that found this, as searches do: what was not violated is unknown unless it is complete.

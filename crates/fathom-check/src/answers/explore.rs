@@ -3,6 +3,9 @@
 //! [`explore`] is what `fathom explore` does, without the printing: model in, [`Exploration`] out. Limits end it early with what is
 //! known so far; only a machine that fails is an error.
 
+use fathom_disk::budget::Budget;
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::{auto, positions};
 use std::time::Instant;
 
 use fathom_model::system::TransitionSystem;
@@ -10,7 +13,7 @@ use fathom_search::task::{Ending, Settings, Tuning};
 
 use crate::answers::coverage::Coverage;
 use crate::answers::exploration::{AutomatonFigures, Counts, DiskUsage, Exploration, Usage, limit_of};
-use crate::engines::layer_engine::{LayerEngine, Searched};
+use crate::engines::layer_engine::{self, Searched};
 use crate::engines::liveness_search;
 use crate::error::RunError;
 use crate::folder::home::Home;
@@ -25,7 +28,7 @@ use crate::resources::Resources;
 pub fn explore(
     model: &Model,
     property: Option<&LivenessProperty>,
-    engine: LayerEngine,
+    engine: &Chosen,
     resources: &Resources,
     monitor: &dyn Monitor,
     home: Option<&Home>,
@@ -53,18 +56,30 @@ pub fn explore(
     };
     let began = Instant::now();
     let lasts = home.is_some_and(|home| home.settings().lasts());
-    let first = match engine {
-        LayerEngine::Auto(_) if !lasts => LayerEngine::Positions,
-        engine => engine,
-    };
+    // By itself the table that tells the locality comes first, as long as it fits.
+    let locality = Chosen::plain(&positions::ENGINE);
+    let tries_locality = engine.engine == &auto::ENGINE && !lasts;
     let mut budget = resources.data_budget()?;
-    let mut searched = first.search(system, &budget, &settings, monitor, home)?;
-    if first != engine && searched.outcome.ending == Ending::Budget {
+    let search = |engine: &Chosen, budget: &Budget| {
+        layer_engine::search(
+            engine,
+            &layer_engine::Task {
+                system,
+                budget,
+                settings: &settings,
+                observer: monitor,
+                home,
+                measure: None,
+            },
+        )
+    };
+    let mut searched = search(if tries_locality { &locality } else { engine }, &budget)?;
+    if tries_locality && searched.outcome.ending == Ending::Budget {
         monitor.say("the memory does not suffice to tell the locality: beginning again without it");
         monitor.abandoned(0);
         drop(searched);
         budget = resources.data_budget()?;
-        searched = engine.search(system, &budget, &settings, monitor, home)?;
+        searched = search(engine, &budget)?;
     }
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;

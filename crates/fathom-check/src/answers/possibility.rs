@@ -11,6 +11,8 @@ use fathom_disk::budget::Budget;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Labels};
 use fathom_model::system::TransitionSystem;
+use fathom_search::engines::auto;
+use fathom_search::engines::engine::Chosen;
 use fathom_search::error::SearchError;
 use fathom_search::files::closed_set::Reached;
 use fathom_search::liveness::possible;
@@ -21,7 +23,7 @@ use fathom_search::traces::trace::path_through;
 
 use crate::answers::check::{Answer, Checked, Judge, Stop, Verdict, told};
 use crate::answers::exploration::{Counts, DiskUsage, Exploration, Usage, limit_of};
-use crate::engines::layer_engine::{self, Kept};
+use crate::engines::layer_engine;
 use crate::engines::states::States;
 use crate::error::RunError;
 use crate::folder::scratch::{PARENT, Scratch};
@@ -50,13 +52,20 @@ pub fn check(
     let began = Instant::now();
     let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
-    let generated = layer_engine::search_in_scratch(&system, &budget, &settings(resources), monitor)?;
+    let generation = layer_engine::Task {
+        system: &system,
+        budget: &budget,
+        settings: &settings(resources),
+        observer: monitor,
+        home: None,
+        measure: None,
+    };
+    let generated = layer_engine::search_in_scratch(&Chosen::plain(&auto::ENGINE), &generation)?;
     let layer_engine::Searched { engine, kept, outcome, gave_up, disk, .. } = generated;
     let mut limit = gave_up.or_else(|| limit_of(outcome.ending, monitor));
     let mut counts = Counts::of(&outcome);
     let mut trapped = None;
     if limit.is_none() {
-        let Kept::OnDisk(kept) = kept else { unreachable!("layers are kept") };
         let layers = (outcome.layers.len() as u64, outcome.boundary);
         let mut states = States::new(&system, kept, layers, &budget, monitor)?;
         match states.ask(&|reached| asked(&system, reached, &budget, monitor)) {

@@ -1,5 +1,7 @@
 //! How many bits does each variable take, and how many does it need? As declared, as inferred from the program, and as observed in an exploration.
 
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::ram;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
@@ -10,7 +12,7 @@ use fathom_model::shape::Component;
 use fathom_model::system::TransitionSystem;
 use fathom_search::task::{Ending, Observer, Progress, Settings, Tuning};
 
-use crate::engines::layer_engine::LayerEngine;
+use crate::engines::layer_engine::{self, Task};
 use crate::error::RunError;
 use crate::model::assemble::Model;
 use crate::model::execution::Execution;
@@ -38,7 +40,18 @@ pub fn observe(model: &Model, resources: &Resources, monitor: &dyn Monitor) -> R
         tuning: Tuning::default(),
     };
     let budget = resources.data_budget()?;
-    let outcome = LayerEngine::Ram.search(&system, &budget, &settings, &measuring, None)?.outcome;
+    let outcome = layer_engine::search(
+        &Chosen::plain(&ram::ENGINE),
+        &Task {
+            system: &system,
+            budget: &budget,
+            settings: &settings,
+            observer: &measuring,
+            home: None,
+            measure: None,
+        },
+    )?
+    .outcome;
     monitor.finish().map_err(RunError::Records)?;
     let values = measuring.values.into_inner().expect("no thread panics while it notes values");
     Ok(Observed { values, complete: outcome.ending == Ending::Complete })

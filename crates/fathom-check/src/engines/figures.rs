@@ -6,7 +6,8 @@ use std::time::Duration;
 use fathom_disk::budget::{Budget, OwnerUse};
 use fathom_disk::storage::counters::Direction;
 use fathom_disk::storage::{Access, IoCounts};
-use fathom_search::engines::tier;
+use fathom_search::files::closing_cost::ClosingCost;
+use fathom_search::files::disk_use::DiskUse;
 use fathom_search::task::{LayerSizes, Outcome};
 use serde::Serialize;
 
@@ -153,8 +154,8 @@ pub struct ClosingFigures {
 }
 
 impl DiskFigures {
-    pub(crate) fn of(used: tier::DiskUse, counts: &IoCounts, states: u64) -> DiskFigures {
-        let tier::DiskUse { closed_set, at_rest, layers, peak } = used;
+    pub(crate) fn of(used: DiskUse, counts: &IoCounts, states: u64) -> DiskFigures {
+        let DiskUse { closed_set, at_rest, layers, peak } = used;
         let each = |bytes: u64| (bytes as f64 / states as f64 * 1e3).round() / 1e3;
         DiskFigures {
             closed_set,
@@ -179,7 +180,7 @@ impl IoFigures {
                         Direction::Write => "write",
                         Direction::Sync => "sync",
                     },
-                    file: class.kind.0,
+                    file: class.kind.name(),
                     phase: class.phase,
                     access: match class.access {
                         Access::Sequential => "sequential",
@@ -196,7 +197,7 @@ impl IoFigures {
 
 impl CostFigures {
     /// Of a search since it was begun or taken up. None if it has made no step since.
-    pub(crate) fn of(outcome: &Outcome, closing: Option<tier::Cost>) -> Option<CostFigures> {
+    pub(crate) fn of(outcome: &Outcome, closing: Option<ClosingCost>) -> Option<CostFigures> {
         let (cost, steps) = (outcome.cost, outcome.transitions.saturating_sub(outcome.steps_before));
         let part = |number: f64| (number / steps as f64 * 10.0).round() / 10.0;
         let nanos = |time: Duration| part(time.as_nanos() as f64);

@@ -1,4 +1,4 @@
-//! Which engine searches breadth-first, and what is left of its search? The one place that gives a system to an engine of that kind.
+//! How is a system given to an engine that expands all states, and what is left of its search?
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,16 @@ use std::sync::OnceLock;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
-use fathom_disk::run::Tag;
 use fathom_disk::storage::{IoCounts, Volume};
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages;
-use fathom_search::engines::auto;
-use fathom_search::engines::positions::PositionTable;
-use fathom_search::engines::ram::RamTable;
-use fathom_search::engines::retrace;
-use fathom_search::engines::stern_dill::SternDill;
-use fathom_search::engines::tier::{self, Plan, StoredLayers};
+use fathom_search::engines::engine::{self, Answer, Ask, Chosen, FilePlace, Measure, Run};
+use fathom_search::engines::{ram, retrace, tier};
 use fathom_search::error::SearchError;
-use fathom_search::stores::Layered;
-use fathom_search::task::{self, Observer, Outcome};
+use fathom_search::files::disk_use::DiskUse;
+use fathom_search::files::journal::StoredLayers;
+use fathom_search::task::{Observer, Outcome, Settings};
 use fathom_search::traces::path::{Path as RunPath, Room};
 use fathom_search::traces::trace;
 
@@ -29,45 +25,24 @@ use crate::folder::home::Home;
 use crate::folder::scratch::{PARENT, Scratch};
 use crate::limit::Limit;
 
-/// An engine that searches breadth-first, exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LayerEngine {
-    /// A compact table.
-    Ram,
-    /// A table that knows how far back steps lead, for three times the memory.
-    Positions,
-    /// `Ram` until memory ends, then `Tier` from there on.
-    Auto(Plan),
-    /// Sorted runs on disk.
-    Tier(Plan),
-    /// All states on disk, read for every layer.
-    SternDill,
-}
-
-/// The states that a breadth-first search has kept, layer by layer.
+/// The states that a search has kept.
 #[derive(Debug)]
 pub enum Kept {
-    /// By `ram`.
-    Ram(Box<RamTable>),
-    /// By `positions`.
-    Positions(PositionTable),
-    /// By `auto` and `tier`.
-    OnDisk(auto::Kept),
-    /// By `stern-dill`, in a folder that goes with it.
-    SternDill(Box<SternDill>, Option<Scratch>),
+    /// By the engine.
+    ByEngine(engine::Kept),
     /// What was committed by a run that could not go on.
     Committed(Option<Box<StoredLayers>>),
-    /// Not kept. Searches for a path go to a folder under this one, or to memory.
-    Dropped(Option<PathBuf>),
 }
 
-/// What came of a breadth-first search.
+/// What came of a search.
 #[derive(Debug)]
 pub struct Searched {
     /// The engine that searched; of several, the one that ended it.
     pub engine: &'static str,
     /// The states, for paths.
     pub kept: Kept,
+    /// Where files go that last as long as the search for a path; none for memory.
+    pub scratch: Option<PathBuf>,
     /// What was found out. If `gave_up`, up to the last commit.
     pub outcome: Outcome,
     /// Why the machine could not go on, if that is why it ended.
@@ -78,196 +53,111 @@ pub struct Searched {
     pub cost: Option<CostFigures>,
 }
 
-impl LayerEngine {
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            LayerEngine::Ram => "ram",
-            LayerEngine::Positions => "positions",
-            LayerEngine::Auto(_) => "auto",
-            LayerEngine::Tier(_) => "tier",
-            LayerEngine::SternDill => "stern-dill",
-        }
-    }
-
-    /// Whether its runs can last: be gone on with, and leave certificates.
-    pub fn lasts(self) -> bool {
-        matches!(self, LayerEngine::Auto(_) | LayerEngine::Tier(_))
-    }
-
-    /// Searches a system. Runs that can last live in `home`; without one their files live in memory and nothing lasts.
-    pub fn search(
-        self,
-        system: &dyn TransitionSystem,
-        budget: &Budget,
-        settings: &task::Settings,
-        observer: &dyn Observer,
-        home: Option<&Home>,
-    ) -> Result<Searched, SearchError> {
-        let task = Task { system, budget, settings, observer, in_scratch: false };
-        let (kept, outcome) = match self {
-            LayerEngine::Ram => {
-                let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
-                let outcome = stages::run(system, &mut table, budget, settings, observer)?;
-                (Kept::Ram(Box::new(table)), outcome)
-            }
-            LayerEngine::Positions => {
-                let mut table = PositionTable::new(system.shape(), budget, settings.threads)?;
-                let outcome = stages::run(system, &mut table, budget, settings, observer)?;
-                (Kept::Positions(table), outcome)
-            }
-            LayerEngine::Auto(plan) => return task.search_on_disk(auto::run, plan, home),
-            LayerEngine::Tier(plan) => return task.search_on_disk(auto::run_on_disk, plan, home),
-            LayerEngine::SternDill => return task.search_as_stern_and_dill(home.is_some()),
-        };
-        let cost = CostFigures::of(&outcome, None);
-        Ok(Searched { engine: self.name(), kept, outcome, gave_up: None, disk: None, cost })
-    }
-}
-
-/// Searches a system with all states in RAM, from where memory ends on disk, in a folder that goes with them.
-pub(crate) fn search_in_scratch(
-    system: &dyn TransitionSystem,
-    budget: &Budget,
-    settings: &task::Settings,
-    observer: &dyn Observer,
-) -> Result<Searched, SearchError> {
-    let task = Task { system, budget, settings, observer, in_scratch: true };
-    task.search_on_disk(auto::run, Plan::LookUp, None)
-}
-
-/// What is searched, and with what.
+/// What is searched, with what, and where its files are.
 #[derive(Clone, Copy)]
-struct Task<'a> {
-    system: &'a dyn TransitionSystem,
-    budget: &'a Budget,
-    settings: &'a task::Settings,
-    observer: &'a dyn Observer,
-    /// Whether files without a home are in a folder that goes with them, not in memory.
-    in_scratch: bool,
+pub struct Task<'a> {
+    /// What is searched.
+    pub system: &'a dyn TransitionSystem,
+    /// The memory it may take.
+    pub budget: &'a Budget,
+    /// What is looked for.
+    pub settings: &'a Settings,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+    /// Where runs that can last live; without it files live in memory and nothing lasts.
+    pub home: Option<&'a Home>,
+    /// How far a state has come, if the engine wants to know.
+    pub measure: Option<Measure<'a>>,
 }
 
-/// [`auto::run`] or [`auto::run_on_disk`].
-type RunOnDisk = fn(
-    &dyn TransitionSystem,
-    &Budget,
-    &task::Settings,
-    &dyn Observer,
-    &auto::Disk<'_>,
-) -> Result<(auto::Kept, Outcome), SearchError>;
+/// Searches a system with an engine that expands all states.
+pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError> {
+    search_with(chosen, task, &|| Ok(Volume::in_memory(4096)))
+}
 
-impl Task<'_> {
-    /// Searches with the states on disk, at the latest when memory ends, from the beginning or from what is committed in `home`.
-    fn search_on_disk(
-        &self,
-        run: RunOnDisk,
-        plan: Plan,
-        home: Option<&Home>,
-    ) -> Result<Searched, SearchError> {
-        let Task { system, budget, settings, observer, .. } = *self;
-        let passing = OnceLock::new();
-        let volume = || match home {
-            Some(home) => home.volume().cloned().map_err(|error| SearchError::Place(Box::new(error))),
-            None => match passing.get() {
-                Some(volume) => Ok(Volume::clone(volume)),
-                None => self.passing_volume().map(|volume| passing.get_or_init(|| volume).clone()),
-            },
-        };
-        let disk_settings = home.map_or_else(DiskSettings::default, |home| home.settings().clone());
-        let DiskSettings { limit: disk_limit, commit_every, keep_layers, .. } = disk_settings;
-        let tag = home.map_or([0; 16], Home::tag);
-        let keep_from = if keep_layers { 0 } else { u64::MAX };
-        let options = tier::Options { tag, plan, commit_every, disk_limit, keep_from, shares: None };
-        let disk = auto::Disk { volume: &volume, lasts: disk_settings.lasts(), options };
-        match run(system, budget, settings, observer, &disk) {
-            Ok((kept, outcome)) => {
-                let counts = volume_counts(kept.disk_use(), &volume)?;
-                let (engine, closing) = match &kept {
-                    auto::Kept::Ram(_) => ("ram", None),
-                    auto::Kept::Tier(tier) => ("tier", Some(tier.cost())),
-                };
-                Ok(Searched {
-                    engine,
-                    gave_up: None,
-                    disk: counts.map(|(used, counts)| disk_figures(used, &counts, &outcome)),
-                    cost: CostFigures::of(&outcome, closing),
-                    kept: match kept {
-                        // Searching again needs the memory that this one has.
-                        auto::Kept::Tier(tier) if !tier.keeps_all_layers() => {
-                            Kept::Dropped(scratch_parent(home))
-                        }
-                        kept => Kept::OnDisk(kept),
-                    },
-                    outcome,
-                })
-            }
-            Err(error) => self.gave_up(error, &volume()?, tag),
-        }
-    }
-
-    /// Files that are gone with the search.
-    fn passing_volume(&self) -> Result<Volume, SearchError> {
-        if !self.in_scratch {
-            return Ok(Volume::in_memory(4096));
-        }
+/// The same; files without a home live in a folder that goes with them.
+pub(crate) fn search_in_scratch(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError> {
+    search_with(chosen, task, &|| {
         let made = Scratch::under(Path::new(PARENT)).and_then(Scratch::into_volume);
         made.map_err(|error| SearchError::Place(Box::new(error)))
-    }
+    })
+}
 
-    /// Searches with files that nobody takes up: under `.fathom`, or in memory.
-    fn search_as_stern_and_dill(&self, on_disk: bool) -> Result<Searched, SearchError> {
-        let Task { system, budget, settings, observer, .. } = *self;
-        let scratch = on_disk
-            .then(|| Scratch::under(Path::new(PARENT)))
-            .transpose()
-            .map_err(|error| SearchError::Place(Box::new(error)))?;
-        let volume = match &scratch {
-            Some(scratch) => scratch.volume().map_err(|error| SearchError::Place(Box::new(error)))?,
-            None => Volume::in_memory(4096),
-        };
-        let tag = [0; 16];
-        let mut policy = SternDill::new(&volume, budget, system.shape(), settings.threads, tag)?;
-        let outcome = match stages::run(system, &mut policy, budget, settings, observer) {
-            Err(error) => {
-                drop(policy);
-                return self.gave_up(error, &volume, tag);
-            }
-            Ok(outcome) => outcome,
-        };
-        Ok(Searched {
-            engine: LayerEngine::SternDill.name(),
-            gave_up: None,
-            disk: Some(disk_figures(policy.disk_use(), &volume.counts(), &outcome)),
-            cost: CostFigures::of(&outcome, None),
-            kept: Kept::SternDill(Box::new(policy), scratch),
-            outcome,
-        })
-    }
+/// Makes a volume.
+type MakeVolume<'m> = &'m dyn Fn() -> Result<Volume, SearchError>;
 
-    /// What is known where a search had to give up for want of room: what was committed. Any other error is one.
-    fn gave_up(&self, error: SearchError, volume: &Volume, tag: Tag) -> Result<Searched, SearchError> {
-        let Task { system, budget, settings, .. } = *self;
-        let Some(limit) = room_used_up(&error) else { return Err(error) };
-        let (layers, boundary) =
-            StoredLayers::open(volume, budget, system.shape(), tag).map_err(|_| error)?.unzip();
-        let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
-        let used = layers.as_ref().map_or_else(tier::DiskUse::default, StoredLayers::disk_use);
-        Ok(Searched {
-            engine: if used.closed_set > 0 { "tier" } else { "ram" },
-            gave_up: Some(limit),
-            disk: Some(disk_figures(used, &volume.counts(), &outcome)),
-            cost: None,
-            kept: Kept::Committed(layers.map(Box::new)),
-            outcome,
-        })
+fn search_with(
+    chosen: &Chosen,
+    task: &Task<'_>,
+    without_home: MakeVolume<'_>,
+) -> Result<Searched, SearchError> {
+    let (Run::States(run) | Run::Chooses { states: run, .. }) = chosen.engine.run else {
+        unreachable!("the engine {} does not expand all states", chosen.engine.name)
+    };
+    let Task { system, budget, settings, observer, home, measure } = *task;
+    let made = OnceLock::new();
+    let volume = || match home {
+        Some(home) => home.volume().cloned().map_err(|error| SearchError::Place(Box::new(error))),
+        None => match made.get() {
+            Some(made) => Ok(Volume::clone(made)),
+            None => without_home().map(|volume| made.get_or_init(|| volume).clone()),
+        },
+    };
+    let disk = home.map_or_else(DiskSettings::default, |home| home.settings().clone());
+    let place = FilePlace {
+        volume: &volume,
+        tag: home.map_or([0; 16], Home::tag),
+        lasts: disk.lasts(),
+        limit: disk.limit,
+        commit_every: disk.commit_every,
+        keep_layers: disk.keep_layers,
+    };
+    match run(&Ask { system, budget, settings, observer, place: &place, chosen, measure }) {
+        Ok(Answer { engine, outcome, kept, used, closing }) => {
+            let counts = volume_counts(used, &volume)?;
+            Ok(Searched {
+                engine,
+                kept: Kept::ByEngine(kept),
+                scratch: scratch_parent(home),
+                gave_up: None,
+                disk: counts.map(|(used, counts)| disk_figures(used, &counts, &outcome)),
+                cost: CostFigures::of(&outcome, closing),
+                outcome,
+            })
+        }
+        Err(error) => gave_up(task, error, &volume()?, &place),
     }
+}
+
+/// What is known where a search had to give up for want of room: what was committed. Any other error is one.
+fn gave_up(
+    task: &Task<'_>,
+    error: SearchError,
+    volume: &Volume,
+    place: &FilePlace<'_>,
+) -> Result<Searched, SearchError> {
+    let Task { system, budget, settings, home, .. } = *task;
+    let Some(limit) = room_used_up(&error) else { return Err(error) };
+    let (layers, boundary) =
+        StoredLayers::open(volume, budget, system.shape(), place.tag).map_err(|_| error)?.unzip();
+    let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
+    let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
+    Ok(Searched {
+        engine: if used.closed_set > 0 { tier::ENGINE.name } else { ram::ENGINE.name },
+        gave_up: Some(limit),
+        disk: Some(disk_figures(used, &volume.counts(), &outcome)),
+        cost: None,
+        kept: Kept::Committed(layers.map(Box::new)),
+        scratch: scratch_parent(home),
+        outcome,
+    })
 }
 
 /// What files take and the operations on them, if there are files.
 fn volume_counts(
-    used: Option<tier::DiskUse>,
-    volume: &dyn Fn() -> Result<Volume, SearchError>,
-) -> Result<Option<(tier::DiskUse, IoCounts)>, SearchError> {
+    used: Option<DiskUse>,
+    volume: MakeVolume<'_>,
+) -> Result<Option<(DiskUse, IoCounts)>, SearchError> {
     used.map(|used| Ok((used, volume()?.counts()))).transpose()
 }
 
@@ -287,7 +177,7 @@ fn scratch_parent(home: Option<&Home>) -> Option<PathBuf> {
     Some(folder.cloned().unwrap_or_else(|| PathBuf::from(PARENT)))
 }
 
-fn disk_figures(used: tier::DiskUse, counts: &IoCounts, outcome: &Outcome) -> (DiskFigures, Vec<IoFigures>) {
+fn disk_figures(used: DiskUse, counts: &IoCounts, outcome: &Outcome) -> (DiskFigures, Vec<IoFigures>) {
     (DiskFigures::of(used, counts, outcome.layers.sum()), IoFigures::of(counts))
 }
 
@@ -304,13 +194,11 @@ impl Kept {
     /// Visits the states of a layer, in any order; false if they are not kept.
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         match self {
-            Kept::Ram(table) => table.visit_layer(layer, visit),
-            Kept::Positions(table) => table.visit_layer(layer, visit),
-            Kept::OnDisk(auto::Kept::Ram(in_ram)) => in_ram.visit_layer(layer, visit),
-            Kept::OnDisk(auto::Kept::Tier(tier)) => tier.visit_layer(layer, visit),
-            Kept::SternDill(policy, _) => policy.visit_layer(layer, visit),
+            Kept::ByEngine(engine::Kept::Layers(layers)) => layers.visit_layer(layer, visit),
             Kept::Committed(Some(layers)) => layers.visit_layer(layer, visit),
-            Kept::Committed(None) | Kept::Dropped(_) => Ok(false),
+            Kept::Committed(None) | Kept::ByEngine(engine::Kept::Dropped | engine::Kept::NoLayers) => {
+                Ok(false)
+            }
         }
     }
 
@@ -341,47 +229,39 @@ impl Kept {
         }
         Ok(Some(count as u64))
     }
+}
 
-    /// The least shortest path to a state of a layer, of a search with that outcome.
+impl Searched {
+    /// The least shortest path to a state that was found in a layer.
     pub fn path_to(
         &self,
         system: &dyn TransitionSystem,
         room: &Room,
         observer: &dyn Observer,
         threads: usize,
-        outcome: &Outcome,
-        state: (u64, &[u64]),
+        (layer, record): (u64, &[u64]),
     ) -> Result<RunPath, SearchError> {
-        let path = match self {
-            Kept::Ram(table) => trace::path_to(system, &**table, room, observer, state)?,
-            Kept::Positions(table) => trace::path_to(system, table, room, observer, state)?,
-            Kept::OnDisk(kept) => kept.path_to(system, room, observer, state)?,
-            Kept::SternDill(policy, _) => trace::path_to(system, &**policy, room, observer, state)?,
-            Kept::Committed(layers) => {
-                let visit = |layer, visit: &mut dyn FnMut(Records<'_>)| match layers {
-                    Some(layers) => layers.visit_layer(layer, visit),
-                    None => Ok(false),
-                };
-                trace::path_through(system, &visit, room, observer, state)?
-            }
-            Kept::Dropped(_) => None,
-        };
-        if let Some(path) = path {
+        let visit = |layer, visit: &mut dyn FnMut(Records<'_>)| self.kept.visit_layer(layer, visit);
+        if let Some(path) = trace::path_through(system, &visit, room, observer, (layer, record))? {
             return Ok(path);
         }
-        let parent = match self {
-            Kept::Dropped(parent) => parent.clone(),
-            _ => Some(PathBuf::from(PARENT)),
-        };
         let mut scratch = None;
         let mut volume = || {
             // The one before goes first: its search is over.
             drop(scratch.take());
-            let Some(parent) = &parent else { return Ok(Volume::in_memory(4096)) };
+            let Some(parent) = &self.scratch else { return Ok(Volume::in_memory(4096)) };
             let place = |error: io::Error| SearchError::Place(Box::new(error));
             let made = scratch.insert(Scratch::under(parent).map_err(place)?);
             made.volume().map_err(place)
         };
-        retrace::path_to(system, room, observer, threads, &outcome.layers, &mut volume, state)
+        match &self.kept {
+            Kept::ByEngine(engine::Kept::NoLayers) => {
+                retrace::path_from_nothing(system, room, observer, threads, &volume()?, record)
+            }
+            _ => {
+                let layers = &self.outcome.layers;
+                retrace::path_to(system, room, observer, threads, layers, &mut volume, (layer, record))
+            }
+        }
     }
 }

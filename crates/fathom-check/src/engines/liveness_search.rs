@@ -3,6 +3,8 @@
 //! Depth-first engines know accepting states: where a product has several marks (fairness), they get it with its marks counted. The fix-point takes marks as they
 //! are. Semi-external engines generate the product first (`semi_external.rs`).
 
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::ram;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_ltl::automaton::Automaton;
@@ -11,7 +13,6 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer, Progress};
 
-use crate::engines::layer_engine::LayerEngine;
 use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
 use crate::engines::{counted, nested, semi_external, while_generating};
 use crate::error::RunError;
@@ -47,7 +48,7 @@ pub(crate) fn search(product: &Product<System>, task: &Task<'_>) -> Result<Searc
 fn by_itself(product: &Product<System>, task: &Task<'_>) -> Result<Searched, RunError> {
     let hunt = Hunt { monitor: task.monitor, expanded: AtomicU64::new(0) };
     let lasts = task.home.is_some_and(|home| home.settings().lasts());
-    let generation = LayerEngine::Ram;
+    let generation = &Chosen::plain(&ram::ENGINE);
     let hunting = Task { engine: LivenessEngine::Ndfs, generation, stack: None, observer: &hunt, ..*task };
     match counted::search(product, &hunting, nested::search) {
         Ok(found) => {

@@ -1,5 +1,7 @@
 //! What is a search for an accepting run asked, and what does it find out?
 
+use fathom_search::engines::engine::{Chosen, Engine};
+use fathom_search::engines::{auto, bitstate, ddfs, ndfs, semi_owcty};
 use std::path::Path as FilePath;
 
 use fathom_disk::budget::Budget;
@@ -12,7 +14,6 @@ use fathom_search::traces::lasso::Lasso;
 use fathom_search::traces::path::Room;
 
 use crate::engines::figures::{DiskFigures, IoFigures, Layers, PassFigures};
-use crate::engines::layer_engine::LayerEngine;
 use crate::folder::home::Home;
 use crate::limit::Limit;
 use crate::monitor::Monitor;
@@ -97,7 +98,7 @@ pub(crate) struct Task<'a> {
     /// Who is told of a search on the fly: the same, or one that ends it sooner.
     pub(crate) observer: &'a dyn Observer,
     /// How states are generated where all of them are at first.
-    pub(crate) generation: LayerEngine,
+    pub(crate) generation: &'a Chosen,
     /// Where the path of a depth-first search goes when it is on disk, if the user said so.
     pub(crate) stack: Option<&'a FilePath>,
     /// Where they live on disk, when they do.
@@ -116,14 +117,20 @@ impl LivenessEngine {
     pub const EXACT: [LivenessEngine; 4] =
         [LivenessEngine::Auto, LivenessEngine::Ndfs, LivenessEngine::SemiOwcty, LivenessEngine::Ddfs];
 
+    /// How an engine looks for accepting runs, if it does.
+    pub fn of(engine: &Engine) -> Option<LivenessEngine> {
+        let all = LivenessEngine::EXACT.into_iter().chain([LivenessEngine::Bitstate]);
+        all.into_iter().find(|it| it.name() == engine.name)
+    }
+
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            LivenessEngine::Auto => "auto",
-            LivenessEngine::Ndfs => "ndfs",
-            LivenessEngine::SemiOwcty => "semi-owcty",
-            LivenessEngine::Ddfs => "ddfs",
-            LivenessEngine::Bitstate => "bitstate",
+            LivenessEngine::Auto => auto::ENGINE.name,
+            LivenessEngine::Ndfs => ndfs::ENGINE.name,
+            LivenessEngine::SemiOwcty => semi_owcty::ENGINE.name,
+            LivenessEngine::Ddfs => ddfs::ENGINE.name,
+            LivenessEngine::Bitstate => bitstate::ENGINE.name,
         }
     }
 

@@ -1,5 +1,6 @@
 //! How is an accepting run looked for on the fly, depth-first?
 
+use fathom_search::engines::engine::Files;
 use std::path::Path as FilePath;
 
 use fathom_model::system::TransitionSystem;
@@ -9,7 +10,7 @@ use fathom_search::stores::disk_set::DiskSet;
 use fathom_search::task::Ending;
 
 use crate::engines::figures::Layers;
-use crate::engines::layer_engine::{LayerEngine, room_used_up};
+use crate::engines::layer_engine::room_used_up;
 use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
 use crate::error::RunError;
 use crate::folder::scratch::{PARENT, Scratch};
@@ -21,7 +22,7 @@ const STACK_PART: usize = 16;
 /// On the fly, depth-first: with a few bits per state, with exact sets in RAM, or with exact sets on disk.
 pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<Searched, RunError> {
     let Task { budget, room, observer, .. } = *task;
-    let on_disk = matches!(task.generation, LayerEngine::Tier(_)) && task.engine == LivenessEngine::Ndfs;
+    let on_disk = task.generation.engine.files == Files::Always && task.engine == LivenessEngine::Ndfs;
     let scratch = |folder: &FilePath| Scratch::under(folder).map_err(RunError::Scratch);
     // Of the sets, and of the path.
     let places =

@@ -2,16 +2,20 @@
 //!
 //! In RAM, as long as that leaves enough for the question; else in files, in a folder that goes with them. What generated the states has given its other memory back.
 
+use std::any::Any;
 use std::path::Path;
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::auto::{self, Disk, InRam};
-use fathom_search::engines::tier::{Finished, Options, Plan};
+use fathom_search::engines::engine;
+use fathom_search::engines::tier::{Options, Plan};
 use fathom_search::error::SearchError;
 use fathom_search::files::closed_set::{KeptLayers, Reached};
+use fathom_search::files::finished::Finished;
 
+use crate::engines::layer_engine::Kept;
 use crate::error::RunError;
 use crate::folder::scratch::{PARENT, Scratch};
 use crate::monitor::Monitor;
@@ -43,12 +47,12 @@ impl<'a> States<'a> {
     /// The states that a complete search has kept, in so many layers, with the boundary that it ended at.
     pub(crate) fn new(
         system: &'a dyn TransitionSystem,
-        kept: auto::Kept,
+        kept: Kept,
         (layers, boundary): (u64, Vec<u8>),
         budget: &'a Budget,
         monitor: &'a dyn Monitor,
     ) -> Result<States<'a>, SearchError> {
-        let place = match kept {
+        let place = match generated(kept) {
             auto::Kept::Tier(tier) => Place::Files(Box::new(tier.into_finished()?)),
             auto::Kept::Ram(mut in_ram) => {
                 in_ram.forget_table()?;
@@ -108,4 +112,13 @@ impl<'a> States<'a> {
         self.place = Place::Files(Box::new(finished));
         Ok(())
     }
+}
+
+/// What an engine that generates states has kept.
+fn generated(kept: Kept) -> auto::Kept {
+    let Kept::ByEngine(engine::Kept::Layers(layers)) = kept else {
+        unreachable!("the layers of a generation are kept")
+    };
+    let layers: Box<dyn Any> = layers;
+    *layers.downcast().expect("states are generated in RAM and then on disk, or on disk")
 }

@@ -6,6 +6,8 @@
 //! ```
 //! What either finds ends the generation; it is a run like any other, replayed before it is told. If nothing is found their memory is given back, and the engine for all states decides.
 
+use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::ram;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +21,7 @@ use fathom_search::liveness::early::{Early, Sign};
 use fathom_search::task::{Ending, Observer, Progress};
 use fathom_search::traces::lasso::Lasso;
 
-use crate::engines::layer_engine::{self, LayerEngine};
+use crate::engines::layer_engine;
 use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
 use crate::engines::{counted, nested, semi_external};
 use crate::error::RunError;
@@ -97,11 +99,12 @@ fn with_stem(
     generated: &layer_engine::Searched,
     lasso: &Lasso,
 ) -> Result<Option<Lasso>, RunError> {
-    let layer_engine::Searched { kept, outcome, .. } = generated;
     let first = lasso.path.reader()?.get(0)?.record.to_vec();
-    let Some(layer) = kept.layer_of(&first, outcome.layers.len() as u64)? else { return Ok(None) };
+    let Some(layer) = generated.kept.layer_of(&first, generated.outcome.layers.len() as u64)? else {
+        return Ok(None);
+    };
     let (threads, observer) = (task.resources.threads, task.monitor.tracing());
-    let stem = kept.path_to(product, task.room, &*observer, threads, outcome, (layer, &first))?;
+    let stem = generated.path_to(product, task.room, &*observer, threads, (layer, &first))?;
     Ok(Some(Lasso::after(&stem, lasso)?))
 }
 
@@ -117,7 +120,7 @@ fn hunt(
     let share = Share { inner: task.observer, over, began: Instant::now(), rested: AtomicU64::new(0) };
     let hunting = Task {
         engine: LivenessEngine::Bitstate,
-        generation: LayerEngine::Ram,
+        generation: &Chosen::plain(&ram::ENGINE),
         stack: None,
         home: None,
         observer: &share,
@@ -233,7 +236,7 @@ mod tests {
             room: &Room::in_memory(&budget),
             monitor: &clock,
             observer: &clock,
-            generation: LayerEngine::Ram,
+            generation: &Chosen::plain(&ram::ENGINE),
             stack: None,
             home: None,
         };

@@ -208,8 +208,8 @@ impl Made {
         let make = |folder| FileStorage::within(folder, Some(id.mark()));
         let states = folder.make_inner(STATES).map_err(refused(&folder.path_of(STATES)))?;
         let mut parts = Vec::new();
-        for (path, prefixes) in paths(&card.parts) {
-            parts.push((Folder::create(path).map_err(refused(path))?, prefixes));
+        for (path, roles) in paths(&card.parts) {
+            parts.push((Folder::create(path).map_err(refused(path))?, roles));
         }
         let volume = spread(make(states), &parts, &make);
         Ok(Made { place, card, volume, starts_over: settings.resume })

@@ -5,7 +5,9 @@
 use std::io;
 use std::path::Path;
 
-use fathom_disk::storage::{Extent, FileId, FileStorage, Folder, Hold, Id, Lock, Mark, Storage, Volume};
+use fathom_disk::storage::{
+    Extent, FileId, FileStorage, Folder, Hold, Id, Lock, Mark, Role, Storage, Volume,
+};
 
 use crate::folder::leftovers;
 
@@ -91,8 +93,8 @@ impl Storage for Owned {
         self.files.describe()
     }
 
-    fn create(&self, name: &str) -> io::Result<FileId> {
-        self.files.create(name)
+    fn create(&self, name: &str, role: Role) -> io::Result<FileId> {
+        self.files.create(name, role)
     }
 
     fn open(&self, name: &str) -> io::Result<FileId> {
@@ -238,7 +240,7 @@ mod tests {
         let outer = tempfile::tempdir().unwrap();
         let parent = outer.path().join("inner");
         let volume = Scratch::under(&parent).unwrap().into_volume().unwrap();
-        let file = volume.create("file", fathom_disk::storage::FileKind("test")).unwrap();
+        let file = volume.create("file", fathom_disk::storage::FileKind::RUN).unwrap();
         drop(volume);
         file.write(0, b"text").unwrap();
         assert_eq!(parent.read_dir().unwrap().count(), 1, "the file is there");

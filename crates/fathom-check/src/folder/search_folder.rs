@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::storage::{
-    FileStorage, Folder, Hold, Lock, Mark, SpreadStorage, Storage as _, StorageError, Volume,
+    FileStorage, Folder, Hold, Lock, Mark, Role, SpreadStorage, Storage as _, StorageError, Volume,
 };
 
 use crate::folder::card::{self, Card, CardError, Parts};
@@ -61,9 +61,9 @@ pub enum FolderError {
 /// Where the files of the engine are, and those of passes.
 pub(crate) const STATES: &str = "states";
 pub(crate) const PASSES: &str = "passes";
-/// What names of files begin with that are written and read in order, and of those that are looked up.
-const BULK: &[&str] = &["layers", "candidates"];
-const INDEX: &[&str] = &["run", "rest"];
+/// What is created in which part.
+const BULK: &[Role] = &[Role::Bulk];
+const INDEX: &[Role] = &[Role::Index];
 
 /// Removes what a search that nobody can go on with has left in a directory of our own choice; one with a commit, and one that is not ours, is an error.
 pub(crate) fn clear_uncommitted(folder: &Folder) -> Result<(), FolderError> {
@@ -148,9 +148,9 @@ pub(crate) fn part_name(mark: Mark) -> String {
 }
 
 /// Where parts are, and which files are there.
-pub(crate) fn paths(parts: &Parts) -> impl Iterator<Item = (&Path, &'static [&'static str])> {
+pub(crate) fn paths(parts: &Parts) -> impl Iterator<Item = (&Path, &'static [Role])> {
     let all = [(&parts.bulk, BULK), (&parts.index, INDEX)];
-    all.into_iter().filter_map(|(path, prefixes)| Some((path.as_deref()?, prefixes)))
+    all.into_iter().filter_map(|(path, roles)| Some((path.as_deref()?, roles)))
 }
 
 /// What a part is in, and its name there. None if it is not there. A card may name any folder: only one that is called after its id is believed to be a part.
@@ -167,14 +167,14 @@ fn part_of(path: &Path, mark: Mark) -> Result<Option<(Folder, String)>, FolderEr
 }
 
 /// The parts of a run that are there, as all of a run with a commit are.
-pub(crate) fn existing(card: &Card) -> Result<Vec<(Folder, &'static [&'static str])>, FolderError> {
+pub(crate) fn existing(card: &Card) -> Result<Vec<(Folder, &'static [Role])>, FolderError> {
     let mut parts = Vec::new();
-    for (path, prefixes) in paths(&card.parts) {
+    for (path, roles) in paths(&card.parts) {
         let part = match part_of(path, card.id.mark())? {
             Some((parent, name)) => there(&parent, &name)?,
             None => None,
         };
-        parts.push((part.ok_or_else(|| FolderError::Missing(path.to_owned()))?, prefixes));
+        parts.push((part.ok_or_else(|| FolderError::Missing(path.to_owned()))?, roles));
     }
     Ok(parts)
 }
@@ -182,14 +182,14 @@ pub(crate) fn existing(card: &Card) -> Result<Vec<(Folder, &'static [&'static st
 /// Everything of a run, wherever it lies.
 pub(crate) fn spread(
     states: FileStorage,
-    parts: &[(Folder, &'static [&'static str])],
+    parts: &[(Folder, &'static [Role])],
     storage: &dyn Fn(Folder) -> FileStorage,
 ) -> Volume {
     if parts.is_empty() {
         return Volume::new(states);
     }
     let first = SpreadStorage::new(states);
-    Volume::new(parts.iter().fold(first, |all, (part, prefixes)| all.with(prefixes, storage(part.clone()))))
+    Volume::new(parts.iter().fold(first, |all, (part, roles)| all.with(roles, storage(part.clone()))))
 }
 
 pub(crate) fn refused(path: &Path) -> impl Fn(io::Error) -> FolderError {

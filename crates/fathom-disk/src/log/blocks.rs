@@ -77,7 +77,7 @@ impl BlockFile {
 
     /// An empty block for this file.
     pub(super) fn block(&self, budget: &Budget) -> Result<Block, DiskError> {
-        let mut bytes = ChargedVec::with_capacity(budget, self.kind.0, self.block_bytes)?;
+        let mut bytes = ChargedVec::with_capacity(budget, self.kind.name(), self.block_bytes)?;
         bytes.resize(self.block_bytes, 0)?;
         Ok(Block { bytes, record_bytes: self.record_bytes, count: 0 })
     }

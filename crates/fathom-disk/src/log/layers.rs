@@ -7,10 +7,10 @@ use super::Mark;
 use super::records::{LogReader, Position, RecordLog};
 use crate::budget::Budget;
 use crate::error::DiskError;
-use crate::storage::{FileKind, Volume};
+use crate::storage::{FileKind, Role, Volume};
 
-const RECORDS: FileKind = FileKind("layer log");
-const OFFSETS: FileKind = FileKind("layer offsets");
+const RECORDS: FileKind = FileKind::new("layer log", Role::Bulk);
+const OFFSETS: FileKind = FileKind::new("layer offsets", Role::Bulk);
 const OFFSET_WORDS: usize = 3;
 
 /// Append-only layers of records. RAM: two blocks, and two for each reader. I/O: one block per block's worth of records.

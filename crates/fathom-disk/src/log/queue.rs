@@ -7,9 +7,9 @@ use super::Mark;
 use super::records::{LogReader, Position, RecordLog};
 use crate::budget::Budget;
 use crate::error::DiskError;
-use crate::storage::{FileKind, Volume};
+use crate::storage::{FileKind, Role, Volume};
 
-const KIND: FileKind = FileKind("queue");
+const KIND: FileKind = FileKind::new("queue", Role::Bulk);
 
 /// First in, first out. RAM: two blocks. I/O: each record is written and read once, in blocks.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use super::Mark;
 use super::blocks::{Block, BlockFile};
 use crate::budget::Budget;
 use crate::error::DiskError;
-use crate::storage::{FileKind, Volume};
+use crate::storage::{FileKind, Role, Volume};
 
-const KIND: FileKind = FileKind("stack");
+const KIND: FileKind = FileKind::new("stack", Role::Stack);
 const NONE: u64 = u64::MAX;
 
 /// Stack of records of fixed width. RAM: two blocks. I/O: see the module.

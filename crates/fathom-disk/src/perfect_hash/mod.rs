@@ -19,11 +19,11 @@ use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::hash::hash_key;
 use crate::intrinsics::prefetch;
-use crate::storage::{File, FileKind, Volume};
+use crate::storage::{File, FileKind, Role, Volume};
 use directory::Directory;
 
 const OWNER: &str = "perfect hash";
-const KIND: FileKind = FileKind("perfect hash");
+const KIND: FileKind = FileKind::new("perfect hash", Role::Index);
 const BATCH: usize = 64;
 
 /// Minimal perfect hash in RAM: about 2.85 bits a key. A query reads two cache lines.

@@ -13,9 +13,9 @@ use super::heap::Heap;
 use crate::budget::Budget;
 use crate::error::DiskError;
 use crate::log::{LogReader, Position, RecordLog};
-use crate::storage::{FileKind, Volume};
+use crate::storage::{FileKind, Role, Volume};
 
-const KIND: FileKind = FileKind("priority queue");
+const KIND: FileKind = FileKind::new("priority queue", Role::Bulk);
 
 /// Priority queue for any order of priorities. RAM: half of `bytes` for the heap, the rest for one block per file and one
 /// for merging; if that is less than three blocks, three blocks. I/O: each item moves once per level, in blocks.

@@ -10,10 +10,10 @@ use super::{ArrayHeap, PriorityQueue};
 use crate::budget::Budget;
 use crate::error::DiskError;
 use crate::log::{Position, RecordLog};
-use crate::storage::{FileKind, Volume};
+use crate::storage::{FileKind, Role, Volume};
 use std::collections::BTreeMap;
 
-const KIND: FileKind = FileKind("radix heap");
+const KIND: FileKind = FileKind::new("radix heap", Role::Bulk);
 
 /// Monotone priority queue. RAM: `bytes` for the current priority, one block for each bucket in use. I/O: each item moves at
 /// most once per digit that differs.

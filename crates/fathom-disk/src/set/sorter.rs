@@ -16,7 +16,7 @@ use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 use crate::key::KeyWidth;
 use crate::run::{Run, RunConfig, RunWriter, Scan, Tag};
-use crate::storage::{FileKind, Volume};
+use crate::storage::{FileKind, Role, Volume};
 use crate::value::Values;
 
 /// Sorts a stream of keys in any order.
@@ -52,7 +52,7 @@ struct Place {
 }
 
 /// Files of a sort, for the counters.
-pub const CANDIDATES: FileKind = FileKind("candidates");
+pub const CANDIDATES: FileKind = FileKind::new("candidates", Role::Bulk);
 
 /// Runs merged at once, at most.
 const FAN_IN_MAX: usize = 64;

@@ -93,7 +93,7 @@ impl File {
         } else {
             operation.perform();
         }
-        Pending { operation, kind: self.kind, name: self.name.clone(), access, open: true }
+        Pending { operation, kind: self.kind, name: self.name.to_string(), access, open: true }
     }
 }
 

@@ -8,20 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Sub;
 use std::sync::{Mutex, PoisonError};
 
-/// What a file holds, for the counters. A structure names its own: `FileKind("queue")`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileKind(pub &'static str);
-
-impl FileKind {
-    /// Sorted runs.
-    pub const RUN: Self = Self("run");
-    /// The list of what is committed.
-    pub const MANIFEST: Self = Self("manifest");
-    /// Room kept for the last commit on a full device.
-    pub const BALLAST: Self = Self("ballast");
-    /// The directory itself (syncs only).
-    pub const DIRECTORY: Self = Self("directory");
-}
+use super::role::FileKind;
 
 /// A named phase of work on the current thread; the previous one is back when it is dropped.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::memory::{Holders, copy_in, copy_out};
-use super::{Extent, FileId, Hold, Lock, Storage};
+use super::{Extent, FileId, Hold, Lock, Role, Storage};
 
 /// What goes wrong at the chosen operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ impl Storage for FaultyStorage {
         "memory that fails on purpose".to_owned()
     }
 
-    fn create(&self, name: &str) -> io::Result<FileId> {
+    fn create(&self, name: &str, _: Role) -> io::Result<FileId> {
         let mut disk = self.disk();
         disk.plain_operation(true)?;
         if disk.names.contains_key(name) {

@@ -20,7 +20,7 @@ use std::thread;
 use rustix::fs::OFlags;
 
 use super::direct::ring::{Ring, RingRead};
-use super::{AlignedBuffer, Extent, FileId, Folder, Hold, Lock, Mark, Storage};
+use super::{AlignedBuffer, Extent, FileId, Folder, Hold, Lock, Mark, Role, Storage};
 use crate::budget::Budget;
 
 /// Alignment of direct requests.
@@ -185,7 +185,7 @@ impl Storage for FileStorage {
         format!("files, {how}")
     }
 
-    fn create(&self, name: &str) -> io::Result<FileId> {
+    fn create(&self, name: &str, _: Role) -> io::Result<FileId> {
         self.may_change()?;
         let on_disk = self.on_disk(name)?;
         let buffered = self.folder.create_file(&on_disk)?;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Extent, FileId, Hold, Lock, Storage};
+use super::{Extent, FileId, Hold, Lock, Role, Storage};
 
 /// Files in memory. Cloning gives another handle to the same files, as opening a directory twice does.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl Storage for MemoryStorage {
         "memory".to_owned()
     }
 
-    fn create(&self, name: &str) -> io::Result<FileId> {
+    fn create(&self, name: &str, _: Role) -> io::Result<FileId> {
         let mut files = self.files();
         if files.names.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());

@@ -1,7 +1,7 @@
 //! How do bytes get to a device and back?
 //!
 //! [`Storage`] is what an implementation must do: files ([`mod@file`]), memory ([`memory`]), a device that lies
-//! ([`faulty`]), or several devices ([`spread`]). [`Volume`] and [`File`] are what everything else in this crate uses: they own handles, count every
+//! ([`faulty`]), or several devices ([`spread`]), of which a file's [`role`] chooses one. [`Volume`] and [`File`] are what everything else in this crate uses: they own handles, count every
 //! operation by class ([`counters`]), and speak of errors with operation, file and offset.
 //!
 //! Rules of the storage: names are flat (no directories); a file is created empty and never re-created under a name
@@ -16,6 +16,7 @@ pub mod file;
 pub mod folder;
 pub mod mark;
 pub mod memory;
+pub mod role;
 pub mod spread;
 
 use std::fmt;
@@ -25,13 +26,14 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 pub use aside::Pending;
-pub use counters::{Access, FileKind, IoCount, IoCounts, Phase};
+pub use counters::{Access, IoCount, IoCounts, Phase};
 pub use direct::aligned::AlignedBuffer;
 pub use faulty::{Fault, FaultyStorage};
 pub use file::{FileStorage, Transport};
 pub use folder::Folder;
 pub use mark::{Id, Mark};
 pub use memory::MemoryStorage;
+pub use role::{FileKind, Role};
 pub use spread::SpreadStorage;
 
 use counters::{Counters, Direction};
@@ -76,8 +78,8 @@ pub trait Storage: Send + Sync + fmt::Debug {
     }
     /// How the bytes travel, for reports: "file, O_DIRECT, io_uring".
     fn describe(&self) -> String;
-    /// Creates an empty file for reading and writing; `AlreadyExists` if the name is taken.
-    fn create(&self, name: &str) -> io::Result<FileId>;
+    /// Creates an empty file for reading and writing, which is used as `role` says; `AlreadyExists` if the name is taken.
+    fn create(&self, name: &str, role: Role) -> io::Result<FileId>;
     /// Opens a file for reading and writing; `NotFound` if there is none.
     fn open(&self, name: &str) -> io::Result<FileId>;
     /// Gives up the handle. The file stays.
@@ -135,7 +137,7 @@ pub struct Volume {
 pub struct File {
     volume: Volume,
     id: FileId,
-    name: String,
+    name: Box<str>,
     kind: FileKind,
     read_end: AtomicU64,
     write_end: AtomicU64,
@@ -177,7 +179,7 @@ impl StorageError {
     /// A read that gave fewer bytes than the format says there are.
     pub fn short_read(file: &File, offset: u64) -> Self {
         let source = io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends too early");
-        Self { operation: "read", file: file.name.clone(), offset, source }
+        Self { operation: "read", file: file.name.to_string(), offset, source }
     }
 }
 
@@ -220,7 +222,7 @@ impl Volume {
 
     /// Creates an empty file; the name must be free.
     pub fn create(&self, name: &str, kind: FileKind) -> Result<File, StorageError> {
-        let id = self.shared.storage.create(name).map_err(failed("create", name, 0))?;
+        let id = self.shared.storage.create(name, kind.role()).map_err(failed("create", name, 0))?;
         Ok(self.file(id, name, kind))
     }
 
@@ -307,7 +309,7 @@ impl Volume {
     fn file(&self, id: FileId, name: &str, kind: FileKind) -> File {
         let (read_end, write_end) = (AtomicU64::new(0), AtomicU64::new(0));
         let (kept, unwritten) = (RwLock::new(None), AtomicBool::new(false));
-        File { volume: self.clone(), id, name: name.to_owned(), kind, read_end, write_end, kept, unwritten }
+        File { volume: self.clone(), id, name: name.into(), kind, read_end, write_end, kept, unwritten }
     }
 
     fn count_sync(&self, kind: FileKind, start: Instant) {

@@ -1,11 +1,11 @@
 //! How do the files of one run lie on several devices?
 //!
-//! A name says where its file lies; whatever no part claims is on the first device. The lock is that of all parts. Directories of all parts are synced before that of the first, so that a manifest on it never
-//! names what is not there yet.
+//! Where a file is created, its role says; what no part claims is on the first device. Where a file is that was created before, by whatever rules, the devices say: they are asked in turn, and no
+//! two have a file of the same name. The lock is that of all parts. Directories of all parts are synced before that of the first, so that a manifest on it never names what is not there yet.
 
 use std::io;
 
-use super::{Extent, FileId, Hold, Lock, Storage};
+use super::{Extent, FileId, Hold, Lock, Role, Storage};
 
 /// Several storages that look like one.
 #[derive(Debug)]
@@ -16,8 +16,8 @@ pub struct SpreadStorage {
 
 #[derive(Debug)]
 struct Part {
-    /// What names of its files begin with.
-    prefixes: &'static [&'static str],
+    /// What is created on it.
+    roles: &'static [Role],
     storage: Box<dyn Storage>,
 }
 
@@ -29,19 +29,40 @@ struct SpreadLock {
 impl SpreadStorage {
     /// Everything on one device, so far.
     pub fn new(first: impl Storage + 'static) -> Self {
-        Self { parts: vec![Part { prefixes: &[], storage: Box::new(first) }] }
+        Self { parts: vec![Part { roles: &[], storage: Box::new(first) }] }
     }
 
-    /// Files whose names begin with one of `prefixes` lie on another one. They are never renamed.
+    /// Files of one of `roles` are created on another one.
     #[must_use]
-    pub fn with(mut self, prefixes: &'static [&'static str], storage: impl Storage + 'static) -> Self {
-        self.parts.push(Part { prefixes, storage: Box::new(storage) });
+    pub fn with(mut self, roles: &'static [Role], storage: impl Storage + 'static) -> Self {
+        self.parts.push(Part { roles, storage: Box::new(storage) });
         self
     }
 
-    fn part_of(&self, name: &str) -> usize {
-        let claims = |part: &Part| part.prefixes.iter().any(|prefix| name.starts_with(prefix));
-        self.parts.iter().position(claims).unwrap_or(0)
+    /// Does something with a file on the device that has it, and says on which that was.
+    fn find<T>(&self, attempt: impl Fn(&dyn Storage) -> io::Result<T>) -> io::Result<(usize, T)> {
+        for (number, part) in self.parts.iter().enumerate() {
+            match attempt(&*part.storage) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                outcome => return outcome.map(|done| (number, done)),
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    /// Fails if a device other than this one has a file of that name.
+    fn check_free(&self, name: &str, except: usize) -> io::Result<()> {
+        for (_, part) in self.parts.iter().enumerate().filter(|(number, _)| *number != except) {
+            match part.storage.open(name) {
+                Ok(file) => {
+                    part.storage.close(file);
+                    return Err(io::ErrorKind::AlreadyExists.into());
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     fn outer(&self, part: usize, file: FileId) -> FileId {
@@ -51,10 +72,6 @@ impl SpreadStorage {
     fn inner(&self, file: FileId) -> (&dyn Storage, FileId) {
         let count = self.parts.len() as u64;
         (&*self.parts[(file.0 % count) as usize].storage, FileId(file.0 / count))
-    }
-
-    fn named(&self, name: &str) -> &dyn Storage {
-        &*self.parts[self.part_of(name)].storage
     }
 }
 
@@ -72,12 +89,15 @@ impl Storage for SpreadStorage {
         each.join(" and ")
     }
 
-    fn create(&self, name: &str) -> io::Result<FileId> {
-        Ok(self.outer(self.part_of(name), self.named(name).create(name)?))
+    fn create(&self, name: &str, role: Role) -> io::Result<FileId> {
+        let part = self.parts.iter().position(|part| part.roles.contains(&role)).unwrap_or(0);
+        self.check_free(name, part)?;
+        Ok(self.outer(part, self.parts[part].storage.create(name, role)?))
     }
 
     fn open(&self, name: &str) -> io::Result<FileId> {
-        Ok(self.outer(self.part_of(name), self.named(name).open(name)?))
+        let (part, file) = self.find(|storage| storage.open(name))?;
+        Ok(self.outer(part, file))
     }
 
     fn close(&self, file: FileId) {
@@ -130,14 +150,20 @@ impl Storage for SpreadStorage {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        if self.part_of(from) != self.part_of(to) {
-            return Err(io::ErrorKind::CrossesDevices.into());
+        let (part, file) = self.find(|storage| storage.open(from))?;
+        let storage = &*self.parts[part].storage;
+        storage.close(file);
+        // What has the new name is replaced on the same device only.
+        match self.check_free(to, part) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(io::ErrorKind::CrossesDevices.into())
+            }
+            outcome => outcome.and_then(|()| storage.rename(from, to)),
         }
-        self.named(from).rename(from, to)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.named(name).remove(name)
+        self.find(|storage| storage.remove(name)).map(drop)
     }
 
     fn list(&self) -> io::Result<Vec<String>> {

@@ -4,10 +4,10 @@ use crate::random::{Random, words_of};
 use fathom_disk::budget::Budget;
 use fathom_disk::filter::{Bloom, BloomChain, Filter, Fuse, FuseSegments, FuseSegmentsBuilder, Insertable};
 use fathom_disk::hash::hash_key;
-use fathom_disk::storage::{FileKind, Volume};
+use fathom_disk::storage::{FileKind, Role, Volume};
 use std::collections::BTreeSet;
 
-const KIND: FileKind = FileKind("filter");
+const KIND: FileKind = FileKind::new("filter", Role::Index);
 
 /// The keys of the large tests: distinct, cheap, and not in order.
 fn large_keys(count: u64) -> impl Iterator<Item = u64> {

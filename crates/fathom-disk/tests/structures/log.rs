@@ -172,7 +172,9 @@ fn every_flipped_bit_of_a_block_is_noticed() {
     let mut stack = Stack::new(&volume, "stack", 2, 64, &budget).unwrap();
     (0..3).for_each(|value| stack.push(&record(2, value)).unwrap());
     let mark = stack.mark().unwrap();
-    let file = volume.open("stack", fathom_disk::storage::FileKind("test")).unwrap();
+    let file = volume
+        .open("stack", fathom_disk::storage::FileKind::new("test", fathom_disk::storage::Role::Bulk))
+        .unwrap();
     for bit in 0..8 * file.size().unwrap() {
         let mut byte = [0];
         file.read_exact(bit / 8, &mut byte).unwrap();

@@ -3,7 +3,7 @@
 use crate::random::{Random, words_of};
 use fathom_disk::budget::Budget;
 use fathom_disk::perfect_hash::{CachedPerfectHash, PerfectHash, PerfectHashBuilder};
-use fathom_disk::storage::{FaultyStorage, FileKind, FileStorage, Volume};
+use fathom_disk::storage::{FaultyStorage, FileKind, FileStorage, Role, Volume};
 use std::collections::BTreeSet;
 
 fn build(volume: &Volume, keys: &BTreeSet<Vec<u64>>, words: usize, per_shard: usize, budget: &Budget) {
@@ -95,7 +95,7 @@ fn every_flipped_bit_is_noticed() {
     let volume = Volume::in_memory(64);
     let keys: BTreeSet<Vec<u64>> = (0..40u64).map(|i| vec![i * 3]).collect();
     build(&volume, &keys, 1, 15, &Budget::new(8192));
-    let file = volume.open("phf", FileKind("test")).unwrap();
+    let file = volume.open("phf", FileKind::new("test", Role::Bulk)).unwrap();
     for bit in 0..8 * file.size().unwrap() {
         let mut byte = [0];
         file.read_exact(bit / 8, &mut byte).unwrap();

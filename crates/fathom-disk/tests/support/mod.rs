@@ -2,11 +2,12 @@
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)] // Each suite uses a part of it; it is test code.
 
 use fathom_disk::storage::{
-    FaultyStorage, FileStorage, MemoryStorage, SpreadStorage, Storage, Transport, Volume,
+    FaultyStorage, FileStorage, MemoryStorage, Role, SpreadStorage, Storage, Transport, Volume,
 };
 
-/// What names of files on a second device begin with; none of them is renamed.
-const SPREAD: &[&str] = &["file", "kept", "run", "log", "layers", "1", "3", "5"];
+/// What lies on a second device, and what on a third.
+const SECOND: &[Role] = &[Role::Index];
+const THIRD: &[Role] = &[Role::Bulk, Role::Stack];
 
 /// A volume on `storage` that hardly waits for a lock: none here is held by a child that is just being started.
 fn impatient(storage: impl Storage + 'static) -> Volume {
@@ -21,8 +22,12 @@ pub fn volumes(directory: &std::path::Path) -> Vec<(String, Volume)> {
         ("slow memory 64".to_owned(), impatient(MemoryStorage::slow(64))),
         ("faulty without faults".to_owned(), impatient(FaultyStorage::new(64, 1))),
         (
-            "spread over two".to_owned(),
-            impatient(SpreadStorage::new(MemoryStorage::new(64)).with(SPREAD, MemoryStorage::new(64))),
+            "spread over three".to_owned(),
+            impatient(
+                SpreadStorage::new(MemoryStorage::new(64))
+                    .with(SECOND, MemoryStorage::new(64))
+                    .with(THIRD, MemoryStorage::new(64)),
+            ),
         ),
     ];
     let auto = FileStorage::auto(&directory.join("auto")).unwrap();

@@ -127,7 +127,11 @@ impl Compiler<'_> {
         let signature = self.part_signature();
         self.define("list", signature, |emitter, parameters, _| {
             let call = emitter.enter_part(parameters);
-            emitter.at_location(part.process, location, |emitter| emitter.actions(actions, call.full));
+            let allowed = match part.process {
+                Some(process) => emitter.allowed(location, process, actions),
+                None => actions.to_vec(),
+            };
+            emitter.at_location(part.process, location, |emitter| emitter.actions(&allowed, call.full));
             emitter.leave_part(&call);
         })
     }

@@ -72,3 +72,32 @@ fn models_of_the_corpus_take_the_same_steps() {
     }
     eprintln!("{} models of the corpus: {seen:?}", files.len());
 }
+
+#[test]
+fn processes_that_are_cut_into_functions_keep_the_rule_of_committed_locations() {
+    // So many transitions that the process has a function for every so many of them. At `c`, which is committed, only `back` and meetings with `R` are allowed:
+    // `Q` is at a location that is not.
+    let meets = |partner: &str| {
+        let one = |number: usize| {
+            format!(
+                "c -> s {{ guard x * {number} % 7 == y; sync {partner}!; effect x = (x + {number}) % 11; }}"
+            )
+        };
+        (0..400).map(one).collect::<Vec<_>>().join(",\n")
+    };
+    let text = format!(
+        "int x = 1, y = 1;\nchannel q, r, t;\n\
+         process P {{\nstate s, c;\ncommit c;\ninit s;\ntrans s -> c {{}}, s -> c {{ sync t!; }},\n{},\n{},\nc -> s {{ effect y = (y + 1) % 3; }};\n}}\n\
+         process Q {{\nstate a;\ninit a;\ntrans a -> a {{ sync q?; }};\n}}\n\
+         process R {{\nstate a, b;\ncommit b;\ninit a;\ntrans a -> b {{ sync t?; }}, b -> a {{ sync r?; }}, b -> a {{}};\n}}\n\
+         system async;\n",
+        meets("q"),
+        meets("r")
+    );
+    let source = SourceText::new("cut", text);
+    let program = compile(&source, &DveOptions::default())
+        .unwrap_or_else(|problems| panic!("{}", problems.render(&source, false)))
+        .program;
+    let seen = compare(&program, &PossibleValues::of(&program), 1_000, "cut");
+    assert!(seen.states > 50 && seen.steps > 1_000, "{seen:?}");
+}

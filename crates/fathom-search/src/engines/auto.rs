@@ -13,14 +13,74 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 use fathom_model::system::TransitionSystem;
 
+use super::engine::{self, Answer, Ask, Body, Engine, FilePlace, Files, Run, Threads};
 use super::ram::{self, RamTable};
-use super::tier::{DiskUse, Finished, Journal, Opened, Options, Tier};
-use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy};
+use super::tier::{self, Options, PLAN, Tier};
+use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy, close_alone};
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
+use crate::files::finished::Finished;
+use crate::files::journal::{Journal, JournalOptions, Opened, StoredLayers};
 use crate::stores::Layered;
 use crate::task::{Ending, Observer, Outcome, Settings};
 use crate::traces::path::{Path, Room};
 use crate::traces::trace;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "auto",
+    help: "What suits each property: ram and then tier for those about states, ndfs for those about infinite runs",
+    search: "breadth-first, exact",
+    memory: "that of ram, then what --ram leaves",
+    io: "none, then that of tier",
+    certificate: "closed set (--certify)",
+    origin: "ram until memory ends, tier from there on; the default for questions on states; --resume",
+    threads: Threads::Many,
+    files: Files::WhenNeeded,
+    resumes: true,
+    revisits: false,
+    body: Body::Chosen,
+    stores: &[],
+    options: PLAN,
+    run: Run::Chooses {
+        states: search,
+        exploring: "`positions` while it fits, else `ram`, and `tier` from where memory ends",
+    },
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    answer(ask, run)
+}
+
+/// [`run`] or [`run_on_disk`].
+type RunOnDisk = fn(
+    &dyn TransitionSystem,
+    &Budget,
+    &Settings,
+    &dyn Observer,
+    &Disk<'_>,
+) -> Result<(Kept, Outcome), SearchError>;
+
+/// Searches with the states on disk, at the latest when memory ends, from the beginning or from what is committed.
+pub(super) fn answer(ask: &Ask<'_>, run: RunOnDisk) -> Result<Answer, SearchError> {
+    let FilePlace { volume, tag, lasts, limit, commit_every, keep_layers } = *ask.place;
+    let plan = tier::plan(ask.chosen);
+    let keep_from = if keep_layers { 0 } else { u64::MAX };
+    let options = Options { tag, plan, commit_every, disk_limit: limit, keep_from, shares: None };
+    let disk = Disk { volume, lasts, options };
+    let (kept, outcome) = run(ask.system, ask.budget, ask.settings, ask.observer, &disk)?;
+    let used = kept.disk_use();
+    let (engine, closing) = match &kept {
+        Kept::Ram(_) => (ram::ENGINE.name, None),
+        Kept::Tier(tier) => (tier::ENGINE.name, Some(tier.cost())),
+    };
+    let kept = match kept {
+        // Searching again needs the memory that this one has.
+        Kept::Tier(tier) if !tier.keeps_all_layers() => engine::Kept::Dropped,
+        kept => engine::Kept::Layers(Box::new(kept)),
+    };
+    Ok(Answer { engine, outcome, kept, used, closing })
+}
 
 /// What was kept of a search, for paths.
 #[derive(Debug)]
@@ -123,21 +183,46 @@ pub fn finished(
     let layers = table.into_layers();
     let journal = match journal {
         Some(journal) => Some(journal),
-        None => Journal::open(&volume, budget, shape, 1, &disk.options)?.map(|(journal, _)| journal),
+        None => open_journal(&volume, budget, shape, 1, &disk.options)?.map(|(journal, _)| journal),
     };
     let mut journal = journal.ok_or(SearchError::Boundary)?;
-    journal.commit(&layers, boundary.to_vec())?;
+    journal.commit(&layers, boundary)?;
     // The lock is given back.
     drop(journal);
     drop(layers);
     Finished::open(&volume, budget, shape, disk.options.tag)?.ok_or(SearchError::Boundary)
 }
 
+/// The journal of a search in RAM, in blocks that suit its search on disk, should it come to that.
+fn open_journal(
+    volume: &Volume,
+    budget: &Budget,
+    shape: &Shape,
+    threads: usize,
+    options: &Options,
+) -> Result<Option<Opened>, SearchError> {
+    let log_block_bytes = Tier::log_block_bytes(budget, shape, threads, options)?;
+    let Options { tag, commit_every, .. } = *options;
+    Journal::open(volume, budget, shape, JournalOptions { tag, commit_every, log_block_bytes })
+}
+
+/// Makes layers those of a policy that has none yet.
+fn restore<P: StagePolicy>(layers: &StoredLayers, policy: &mut P) -> Result<(), SearchError> {
+    let mut worker = policy.worker()?;
+    layers.visit_all(&mut |records| match records {
+        Some(records) => policy.offer(&mut worker, records),
+        None => {
+            policy.flush(&mut worker)?;
+            close_alone(policy, &mut worker).map(|_| ())
+        }
+    })
+}
+
 impl Task<'_> {
     fn journal(&self) -> Result<Option<Opened>, SearchError> {
         let volume = (self.disk.volume)()?;
         let Task { system, budget, settings, disk, .. } = self;
-        Journal::open(&volume, budget, system.shape(), settings.threads, &disk.options)
+        open_journal(&volume, budget, system.shape(), settings.threads, &disk.options)
     }
 
     /// Searches as far as memory suffices.
@@ -149,7 +234,7 @@ impl Task<'_> {
         let Task { system, budget, settings, observer, .. } = *self;
         let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
         if let (Some(journal), Some(_)) = (&journal, &boundary) {
-            journal.restore(&mut table)?;
+            restore(journal.layers(), &mut table)?;
         }
         let mut in_ram = InRam { table, journal };
         let outcome = match boundary {
@@ -187,7 +272,7 @@ impl Task<'_> {
                 Some(journal) => Some(journal),
                 None => self.journal()?.map(|(journal, _)| journal),
             };
-            journal.ok_or(SearchError::Boundary)?.commit(&layers, boundary)?;
+            journal.ok_or(SearchError::Boundary)?.commit(&layers, &boundary)?;
         } else {
             // Nobody else may hold the lock.
             drop(journal);
@@ -252,8 +337,10 @@ impl StagePolicy for InRam {
         reason: CheckpointReason,
     ) -> Result<(), SearchError> {
         match &mut self.journal {
-            Some(journal) => journal.checkpoint(self.table.layers(), boundary, reason),
-            None => Ok(()),
+            Some(journal) if reason != CheckpointReason::Passing || journal.is_due() => {
+                journal.commit(self.table.layers(), &boundary())
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -291,6 +378,15 @@ impl Kept {
         match self {
             Kept::Ram(in_ram) => in_ram.journal.as_ref().map(Journal::disk_use),
             Kept::Tier(tier) => Some(tier.disk_use()),
+        }
+    }
+}
+
+impl Layered for Kept {
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
+        match self {
+            Kept::Ram(in_ram) => in_ram.visit_layer(layer, visit),
+            Kept::Tier(tier) => tier.visit_layer(layer, visit),
         }
     }
 }

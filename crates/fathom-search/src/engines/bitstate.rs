@@ -14,8 +14,28 @@ use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::hash::{hash_key, hash_word};
 use fathom_model::record::Records;
 
+use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::error::SearchError;
 use crate::stores::Visited;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "bitstate",
+    help: "Depth-first with three bits per state: quick, misses states, never proves that something holds",
+    search: "depth-first, misses states",
+    memory: "3 bits",
+    io: "none",
+    certificate: "none: proves nothing",
+    origin: "Holzmann 1988, 1998: a quick hunt for violations",
+    threads: Threads::One,
+    files: Files::None,
+    resumes: false,
+    revisits: false,
+    body: Body::DepthFirst,
+    stores: &[],
+    options: &[],
+    run: Run::Both,
+};
 
 /// The policy.
 #[derive(Debug)]

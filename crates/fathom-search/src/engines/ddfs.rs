@@ -15,6 +15,7 @@ use fathom_disk::log::Queue;
 use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 
+use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::bodies::depth_first::path_stack::{PathStack, Spill};
 use crate::bodies::depth_first::{Purpose, Walk};
 use crate::error::SearchError;
@@ -24,6 +25,25 @@ use crate::stores::Visited;
 use crate::stores::bits::Bits;
 use crate::task::Ending;
 use crate::traces::path::{Path, PathBuilder};
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "ddfs",
+    help: "Double depth-first over a perfect hash, exact: for infinite runs",
+    search: "double depth-first, exact",
+    memory: "that of auto, then 4 bits",
+    io: "accepting states once, the path",
+    certificate: "none",
+    origin: "Edelkamp, Sanders, Simecek 2008: infinite runs",
+    threads: Threads::Many,
+    files: Files::WhenNeeded,
+    resumes: false,
+    revisits: true,
+    body: Body::DepthFirst,
+    stores: &["tier"],
+    options: &[],
+    run: Run::Runs,
+};
 
 /// Bytes of a block of the file of accepting states, at most.
 const BLOCK_BYTES_MAX: usize = 1 << 16;

@@ -3,10 +3,12 @@
 pub mod auto;
 pub mod bitstate;
 pub mod ddfs;
+pub mod engine;
 pub mod map_ram;
 pub mod ndfs;
 pub mod positions;
 pub mod ram;
+pub mod registry;
 pub mod retrace;
 pub mod semi_owcty;
 pub mod stern_dill;

@@ -23,6 +23,7 @@ use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 use fathom_model::system::TransitionSystem;
 
+use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::bodies::depth_first::path_stack::{PathIndex, PathStack, Spill};
 use crate::bodies::depth_first::{Found, Purpose, Walk};
 use crate::error::SearchError;
@@ -30,6 +31,25 @@ use crate::stores::Visited;
 use crate::task::{Ending, Observer};
 use crate::traces::lasso::Lasso;
 use crate::traces::path::Room;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "ndfs",
+    help: "Nested depth-first, in memory or on disk, exact: for infinite runs",
+    search: "nested depth-first, exact",
+    memory: "a few bytes, and the path",
+    io: "none, or a read per known state",
+    certificate: "none",
+    origin: "Schwoon, Esparza 2005: infinite runs (--ltl), found on the fly; --store tier",
+    threads: Threads::One,
+    files: Files::WhenNeeded,
+    resumes: false,
+    revisits: true,
+    body: Body::DepthFirst,
+    stores: &["ram", "tier"],
+    options: &[],
+    run: Run::Runs,
+};
 
 /// Every record, exactly, in RAM.
 #[derive(Debug)]

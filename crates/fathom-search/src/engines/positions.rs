@@ -17,9 +17,35 @@ use fathom_disk::intrinsics::prefetch;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use crate::bodies::stages::{ClosedStage, OldestDuplicate, StagePolicy};
+use super::engine::{Answer, Ask, Body, Engine, Files, Kept, Run, Threads};
+use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::stores::Layered;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "positions",
+    help: "The same with a larger table that also tells the locality",
+    search: "breadth-first, exact",
+    memory: "the record, 12 to 24 bytes",
+    io: "none",
+    certificate: "none",
+    origin: "every record in memory in the order found; tells the locality",
+    threads: Threads::Many,
+    files: Files::None,
+    resumes: false,
+    revisits: false,
+    body: Body::Stages,
+    stores: &[],
+    options: &[],
+    run: Run::States(search),
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    let mut table = PositionTable::new(ask.system.shape(), ask.budget, ask.settings.threads)?;
+    let outcome = stages::run(ask.system, &mut table, ask.budget, ask.settings, ask.observer)?;
+    Ok(Answer::in_memory(&ENGINE, outcome, Kept::Layers(Box::new(table))))
+}
 
 /// The policy.
 #[derive(Debug)]

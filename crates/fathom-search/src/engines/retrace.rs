@@ -4,7 +4,10 @@
 //! once more up to its end, keeping its layers alone, and the path goes back through them, the least parent each time: it is the path that layer replay gives, whatever was
 //! dropped. Cost: about eight searches, each shorter than the one before, half of all of them in sum. Disk: what a search takes that keeps an eighth of its layers.
 
+use std::sync::OnceLock;
+
 use fathom_disk::storage::Volume;
+use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use super::tier::{Options, Tier};
@@ -13,7 +16,7 @@ use crate::error::SearchError;
 use crate::stores::Layered;
 use crate::task::{Ending, LayerSizes, Observer, Settings, Tuning};
 use crate::traces::path::{Path, Room};
-use crate::traces::trace::Trail;
+use crate::traces::trace::{Trail, path_through};
 
 /// The parts that layers are cut into.
 const PARTS: u64 = 8;
@@ -57,6 +60,58 @@ pub fn path_to(
         trail.back(system, &|layer, visit| tier.visit_layer(layer, visit))?;
     }
     trail.finish(system)
+}
+
+/// The least path to a state of which nothing is known but that it can be reached: a search on disk goes as far as the layer that has it.
+///
+/// # Errors
+/// [`SearchError::Stopped`] if the observer says so.
+pub fn path_from_nothing(
+    system: &dyn TransitionSystem,
+    room: &Room,
+    observer: &dyn Observer,
+    threads: usize,
+    volume: &Volume,
+    record: &[u64],
+) -> Result<Path, SearchError> {
+    let budget = room.budget();
+    let settings = Settings {
+        threads,
+        conditions: Vec::new(),
+        stop_at_first: false,
+        max_depth: None,
+        coverage: false,
+        tuning: Tuning::default(),
+    };
+    let (mut tier, _) = Tier::open(volume, budget, system.shape(), threads, Options::unlasting())?;
+    let looking = LookingFor { record, layer: OnceLock::new(), observer };
+    let outcome = stages::run(system, &mut tier, budget, &settings, &looking)?;
+    if let Some(refusal) = outcome.refusal {
+        return Err(refusal.into());
+    }
+    let layer = *looking.layer.get().ok_or(SearchError::Stopped)?;
+    let visit = |layer, visit: &mut dyn FnMut(Records<'_>)| tier.visit_layer(layer, visit);
+    path_through(system, &visit, room, observer, (layer, record))?.ok_or(SearchError::Stopped)
+}
+
+/// Ends a search when a state is expanded.
+struct LookingFor<'a> {
+    record: &'a [u64],
+    layer: OnceLock<u64>,
+    observer: &'a dyn Observer,
+}
+
+impl Observer for LookingFor<'_> {
+    fn stop(&self) -> bool {
+        self.layer.get().is_some() || self.observer.stop()
+    }
+
+    fn expanded(&self, layer: u64, sources: Records<'_>) {
+        if sources.iter().any(|source| source == self.record) {
+            // States are in one layer each, so the first to say so is right.
+            let _ = self.layer.set(layer);
+        }
+    }
 }
 
 /// Ends a search that nobody wants to hear of.

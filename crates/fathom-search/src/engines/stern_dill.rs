@@ -17,12 +17,43 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use super::tier::layer_store::{BlockEncoder, LayerCursor, LayerStore};
-use super::tier::place::Place;
-use super::tier::{Breadth, DiskUse, Repeats, Shares, TINY_BYTES};
-use crate::bodies::stages::{ClosedStage, OldestDuplicate, StagePolicy};
+use super::engine::{Answer, Ask, Body, Engine, Files, Kept, Run, Threads};
+use super::tier::{Breadth, Repeats, Shares, TINY_BYTES};
+use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
+use crate::files::layer_store::{BlockEncoder, LayerCursor, LayerStore};
+use crate::files::place::Place;
 use crate::stores::Layered;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "stern-dill",
+    help: "The same as Stern and Dill did it: all states on disk are read for every layer. To compare with",
+    search: "breadth-first, exact",
+    memory: "what --ram leaves, for any number",
+    io: "all states once per layer",
+    certificate: "none",
+    origin: "Stern, Dill 1998: states gather in memory, all on disk are read past them; to compare with",
+    threads: Threads::Many,
+    files: Files::Always,
+    resumes: false,
+    revisits: false,
+    body: Body::Stages,
+    stores: &[],
+    options: &[],
+    run: Run::States(search),
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    let volume = (ask.place.volume)()?;
+    let mut policy =
+        SternDill::new(&volume, ask.budget, ask.system.shape(), ask.settings.threads, ask.place.tag)?;
+    let outcome = stages::run(ask.system, &mut policy, ask.budget, ask.settings, ask.observer)?;
+    let used = Some(policy.disk_use());
+    let kept = Kept::Layers(Box::new(policy));
+    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None })
+}
 
 /// The policy.
 #[derive(Debug)]
@@ -110,11 +141,10 @@ impl SternDill {
         writer.finish(false)?;
         known.insert(0, self.place.open_run(&name)?);
         while let Some(level) = known.due() {
-            let name = self.place.fresh_name("run");
-            known.merge_level(volume, budget, level, &name, &config, bytes, false)?;
+            self.place.merge(known, Some(level), &config, bytes)?;
         }
         while known.runs().count() > self.shares.runs_max {
-            known.merge_smallest(volume, budget, &self.place.fresh_name("run"), &config, bytes, false)?;
+            self.place.merge(known, None, &config, bytes)?;
         }
         Ok(known.retired().iter().try_for_each(|name| volume.remove(name))?)
     }

@@ -92,16 +92,16 @@ impl<S: Shift> Workers<S> {
     }
 
     /// Has an order carried out, by all threads or by this one alone.
-    pub(crate) fn carry_out(&self, order: S::Order, by_all: bool) -> Result<(), SearchError> {
+    pub(crate) fn carry_out(&self, order: &S::Order, by_all: bool) -> Result<(), SearchError> {
         if by_all && self.present.load(Ordering::Relaxed) > 1 {
             *lock(&self.order) = Some(order.clone());
             let all_there = self.begin.wait() && {
-                self.share(&order, 0);
+                self.share(order, 0);
                 self.end.wait()
             };
             assert!(all_there, "a thread of the search panicked");
         } else {
-            self.share(&order, 0);
+            self.share(order, 0);
         }
         lock(&self.failure).take().map_or(Ok(()), Err)
     }

@@ -7,9 +7,12 @@
 //! ```
 //! Shards are 0 if the known states are in no runs but in RAM: they are made of the layers when the run is taken up.
 
+use fathom_disk::budget::Budget;
 use fathom_disk::log::Mark;
 use fathom_disk::manifest::Manifest;
+use fathom_disk::storage::Volume;
 
+use super::layer_store::LayerStore;
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
 
@@ -52,6 +55,13 @@ impl Cursor {
             Some(found) => Err(SearchError::Version { found, reads: VERSION }),
             None => Err(SearchError::Boundary),
         }
+    }
+
+    /// The layers that it stands for.
+    pub(crate) fn open_layers(&self, volume: &Volume, budget: &Budget) -> Result<LayerStore, SearchError> {
+        let Cursor { log_name, log_block_bytes, mark, first, layers, .. } = self;
+        let store = LayerStore::resume(volume, log_name, *first, *log_block_bytes, *mark, budget)?;
+        if store.layer_count() == *layers { Ok(store) } else { Err(SearchError::Boundary) }
     }
 
     fn parse_numbers(mut rest: Reader<'_>) -> Option<Cursor> {

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::chunks::{ChunkWriter, Chunks};
 use fathom_disk::error::DiskError;
-use fathom_disk::storage::{FileKind, Volume};
+use fathom_disk::storage::{FileKind, Role, Volume};
 
 use crate::error::SearchError;
 use crate::stores::bits::Bits;
@@ -93,7 +93,7 @@ pub(crate) enum Abandoned {
 pub(crate) const CHUNK_STATES: u64 = 2048;
 /// What a thread encodes before it hands it on, about.
 pub(crate) const ENCODED_BYTES: usize = 8 << 10;
-const KIND: FileKind = FileKind("successor graph");
+const KIND: FileKind = FileKind::new("successor graph", Role::Bulk);
 /// The charge for chunks in memory grows by so much at a time.
 const CHARGE_STEP: usize = 1 << 16;
 /// What a chunk in memory takes beside its bytes.

@@ -161,7 +161,7 @@ const SORT_BYTES_MAX: usize = 64 << 20;
 impl Audit<'_> {
     /// Checks everything. Changes nothing in the run.
     pub fn run(&self) -> Result<Audited, AuditError> {
-        let directory = RunDirectory::look_at(self.volume, self.tag)?;
+        let directory = RunDirectory::look_at_within(self.volume, self.tag, self.budget)?;
         let manifest = directory.committed().ok_or(AuditError::Unfinished)?;
         let said = self.said(manifest)?;
         let runs = self.runs(manifest)?;

@@ -86,7 +86,7 @@ const SCAN_BYTES_MAX: usize = 1 << 20;
 impl RankAudit<'_> {
     /// Checks everything. Changes nothing in the directory.
     pub fn run(&self) -> Result<RankAudited, AuditError> {
-        let directory = RunDirectory::look_at(self.volume, self.tag)?;
+        let directory = RunDirectory::look_at_within(self.volume, self.tag, self.budget)?;
         let shape = self.system.shape();
         let ranks = ranks::open(&directory, self.tag, shape, self.budget)?;
         let (run, classes) = ranks.ok_or(AuditError::Unranked)?;

@@ -6,6 +6,8 @@ pub mod disk_set;
 pub(crate) mod greatest;
 pub(crate) mod layers;
 
+use std::any::Any;
+
 use fathom_disk::key::KeyWidth;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
@@ -22,7 +24,7 @@ pub trait Visited {
 }
 
 /// What has kept the states of a breadth-first search, layer by layer.
-pub trait Layered {
+pub trait Layered: Any {
     /// Visits the states of a layer, in any order. False if they are not kept.
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError>;
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use fathom_disk::budget::{Budget, ChargedVec};
 use fathom_disk::log::{LogReader, Position, RecordLog};
-use fathom_disk::storage::{FileKind, Volume};
+use fathom_disk::storage::{FileKind, Role, Volume};
 
 use crate::error::SearchError;
 
@@ -336,7 +336,7 @@ impl Row {
         let volume = self.room.volume()?;
         let name = format!("run-{}", self.room.shared.files.fetch_add(1, Ordering::Relaxed));
         let block_bytes = (budget.free() / MEMORY_PART).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX);
-        let kind = FileKind("trace");
+        let kind = FileKind::new("trace", Role::Bulk);
         let mut log = RecordLog::new(volume, &name, kind, self.words + 1, block_bytes, budget)?;
         log.append(&self.here)?;
         self.log = Some(log);

@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fathom_check::questions::liveness_property::Fairness;
 
-use super::quantity;
+use fathom_search::engines::engine::Engine;
+
+use super::{engine, quantity};
 
 /// A model checker for systems whose state space is larger than memory.
 #[derive(Clone, Debug, Parser)]
@@ -63,8 +65,11 @@ pub struct CheckArguments {
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
     pub stop: StopArgument,
     /// Which engine searches; see `fathom engines`
-    #[arg(long, value_name = "NAME", value_enum, default_value_t, help_heading = "Search")]
-    pub engine: CheckEngineArgument,
+    #[arg(long, value_name = "NAME", value_parser = engine::checking(), default_value = engine::DEFAULT, help_heading = "Search")]
+    pub engine: &'static Engine,
+    /// Choose something about the engine (repeatable); see `fathom engines`
+    #[arg(short = 'E', long = "engine-option", value_name = "KEY=VALUE", help_heading = "Search")]
+    pub engine_options: Vec<String>,
     /// Where states are stored by ndfs (ram, tier), or while semi-owcty and ddfs generate them (tier) [default: ram as long as it suffices]
     #[arg(long, value_name = "NAME", value_enum, help_heading = "Search")]
     pub store: Option<StoreArgument>,
@@ -163,6 +168,16 @@ pub enum StoreArgument {
     Tier,
 }
 
+impl StoreArgument {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            StoreArgument::Ram => "ram",
+            StoreArgument::Tier => "tier",
+        }
+    }
+}
+
 /// What a deadlock is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeadlockArgument {
@@ -191,46 +206,6 @@ pub enum StopArgument {
     First,
     /// When every property has its verdict.
     Never,
-}
-
-/// Which engine checks.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub enum CheckEngineArgument {
-    /// What suits each property: ram and then tier for those about states, ndfs for those about infinite runs.
-    #[default]
-    Auto,
-    /// Breadth-first in memory, exact.
-    Ram,
-    /// The same with a larger table that also tells the locality.
-    Positions,
-    /// Breadth-first, exact, with the states on disk.
-    Tier,
-    /// The same as Stern and Dill did it: all states on disk are read for every layer. To compare with.
-    SternDill,
-    /// Depth-first with three bits per state: quick, misses states, never proves that something holds.
-    Bitstate,
-    /// Nested depth-first, in memory or on disk, exact: for infinite runs.
-    Ndfs,
-    /// Fix-point over a perfect hash, states on disk, exact: for infinite runs.
-    SemiOwcty,
-    /// Double depth-first over a perfect hash, exact: for infinite runs.
-    Ddfs,
-}
-
-/// Which engine explores.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub enum ExploreEngineArgument {
-    /// `positions` while it fits, else `ram`, and `tier` from where memory ends.
-    #[default]
-    Auto,
-    /// Breadth-first in memory, exact.
-    Ram,
-    /// The same with a larger table that also tells the locality.
-    Positions,
-    /// Breadth-first, exact, with the states on disk.
-    Tier,
-    /// The same as Stern and Dill did it: all states on disk are read for every layer. To compare with.
-    SternDill,
 }
 
 /// How the engine tier compares new states with known ones.
@@ -285,8 +260,11 @@ pub struct ExploreArguments {
     #[command(flatten)]
     pub symmetry: SymmetryArguments,
     /// Which engine searches; see `fathom engines`
-    #[arg(long, value_name = "NAME", value_enum, default_value_t, help_heading = "Search")]
-    pub engine: ExploreEngineArgument,
+    #[arg(long, value_name = "NAME", value_parser = engine::exploring(), default_value = engine::DEFAULT, help_heading = "Search")]
+    pub engine: &'static Engine,
+    /// Choose something about the engine (repeatable); see `fathom engines`
+    #[arg(short = 'E', long = "engine-option", value_name = "KEY=VALUE", help_heading = "Search")]
+    pub engine_options: Vec<String>,
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 
 use fathom_check::answers::check::Stop;
-use fathom_check::engines::layer_engine::LayerEngine;
-use fathom_check::engines::liveness_task::LivenessEngine;
 use fathom_check::export::GraphFormat;
 use fathom_check::folder::disk_settings::DiskSettings;
 use fathom_check::machine;
@@ -14,18 +12,19 @@ use fathom_check::questions::plan::Questions;
 use fathom_check::questions::property::{DeadlockKind, Faults};
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::tier::Plan;
+use fathom_search::engines::engine::{Body, Chosen, Engine, Threads};
+use fathom_search::engines::{auto, registry, tier};
 
 use super::raw::{
-    AuditArguments, CheckArguments, CheckEngineArgument, DeadlockArgument, DiskArguments, ExploreArguments,
-    ExploreEngineArgument, FaultsArgument, LivenessArguments, ModelArguments, OutputArguments,
-    OverflowArgument, ProgressArgument, QuestionArguments, ResourceArguments, SimulateArguments,
-    StopArgument, StoreArgument, SymmetryArgument, SymmetryArguments,
+    AuditArguments, CheckArguments, DeadlockArgument, DiskArguments, ExploreArguments, FaultsArgument,
+    LivenessArguments, ModelArguments, OutputArguments, OverflowArgument, ProgressArgument,
+    QuestionArguments, ResourceArguments, SimulateArguments, StopArgument, StoreArgument, SymmetryArgument,
+    SymmetryArguments,
 };
 use crate::report::text::bytes;
 use crate::settings::{
-    AuditSettings, CheckEngine, CheckSettings, Destination, Dump, ExploreSettings, OutputSettings,
-    ProgressMode, SimulateSettings, TraceFile, TraceFormat, Walk,
+    AuditSettings, CheckSettings, Destination, Dump, ExploreSettings, OutputSettings, ProgressMode,
+    SimulateSettings, TraceFile, TraceFormat, Walk,
 };
 
 /// The arguments do not make sense together.
@@ -46,14 +45,8 @@ impl ExploreArguments {
             }
             resources.threads = 1;
         }
-        let engine = match self.engine {
-            ExploreEngineArgument::Auto => LayerEngine::Auto(self.disk.plan()),
-            ExploreEngineArgument::Ram => LayerEngine::Ram,
-            ExploreEngineArgument::Positions => LayerEngine::Positions,
-            ExploreEngineArgument::Tier => LayerEngine::Tier(self.disk.plan()),
-            ExploreEngineArgument::SternDill => LayerEngine::SternDill,
-        };
-        let disk = self.disk.validate(Lasting::of(engine))?;
+        let engine = self.disk.chosen(self.engine, &self.engine_options)?;
+        let disk = self.disk.validate(engine.engine)?;
         let graph = match (self.dot, self.aut) {
             (Some(path), _) => Some((GraphFormat::Dot, destination(path))),
             (None, Some(path)) => Some((GraphFormat::Aut, destination(path))),
@@ -87,55 +80,33 @@ impl ExploreArguments {
 impl CheckArguments {
     /// The settings that these arguments mean.
     pub fn validate(self) -> Result<CheckSettings, UsageError> {
-        let engine = match self.engine {
-            CheckEngineArgument::Auto => CheckEngine::Auto(self.disk.plan()),
-            CheckEngineArgument::Ram => CheckEngine::Layers(LayerEngine::Ram),
-            CheckEngineArgument::Positions => CheckEngine::Layers(LayerEngine::Positions),
-            CheckEngineArgument::Tier => CheckEngine::Layers(LayerEngine::Tier(self.disk.plan())),
-            CheckEngineArgument::SternDill => CheckEngine::Layers(LayerEngine::SternDill),
-            CheckEngineArgument::Bitstate => CheckEngine::Bitstate,
-            CheckEngineArgument::Ndfs => CheckEngine::Liveness(LivenessEngine::Ndfs),
-            CheckEngineArgument::SemiOwcty => CheckEngine::Liveness(LivenessEngine::SemiOwcty),
-            CheckEngineArgument::Ddfs => CheckEngine::Liveness(LivenessEngine::Ddfs),
-        };
-        const NDFS: CheckEngine = CheckEngine::Liveness(LivenessEngine::Ndfs);
-        if matches!(engine, CheckEngine::Bitstate | NDFS)
-            && self.resources.threads.is_some_and(|threads| threads > 1)
-        {
-            let name = if engine == NDFS { "ndfs" } else { "bitstate" };
+        let engine = self.disk.chosen(self.engine, &self.engine_options)?;
+        let Engine { name, threads, stores, .. } = engine.engine;
+        if *threads == Threads::One && self.resources.threads.is_some_and(|threads| threads > 1) {
             return Err(UsageError(format!(
                 "the engine {name} searches with one thread: leave --threads out or make it 1"
             )));
         }
-        let semi_external =
-            matches!(engine, CheckEngine::Liveness(LivenessEngine::SemiOwcty | LivenessEngine::Ddfs));
-        let allowed = match self.store {
-            None => true,
-            Some(StoreArgument::Ram) => engine == NDFS,
-            Some(StoreArgument::Tier) => semi_external || engine == NDFS,
-        };
-        if !allowed {
-            return Err(UsageError(
-                "--store ram is for the engine ndfs, --store tier for ndfs, semi-owcty and ddfs: give --engine, too".into(),
-            ));
+        if self.store.is_some_and(|store| !stores.contains(&store.name())) {
+            let of = |store: StoreArgument| engines(|engine| engine.stores.contains(&store.name()));
+            return Err(UsageError(format!(
+                "--store ram is for the engine {}, --store tier for {}: give --engine, too",
+                of(StoreArgument::Ram),
+                of(StoreArgument::Tier)
+            )));
         }
-        let has_path = matches!(engine, NDFS | CheckEngine::Liveness(LivenessEngine::Ddfs));
-        if self.dir_stack.is_some() && !has_path {
-            return Err(UsageError(
-                "--dir-stack is for the engines ndfs and ddfs, which search depth-first: give --engine, too"
-                    .into(),
-            ));
+        if self.dir_stack.is_some() && !engine.engine.has_path() {
+            return Err(UsageError(format!(
+                "--dir-stack is for the engines {}, which search depth-first: give --engine, too",
+                engines(Engine::has_path)
+            )));
         }
         let generation = match self.store {
-            Some(StoreArgument::Tier) => LayerEngine::Tier(self.disk.plan()),
-            _ => LayerEngine::Auto(self.disk.plan()),
+            Some(StoreArgument::Tier) => &tier::ENGINE,
+            _ => &auto::ENGINE,
         };
-        let disk = self.disk.validate(match engine {
-            CheckEngine::Auto(_) => Lasting::Yes,
-            CheckEngine::Layers(engine) => Lasting::of(engine),
-            CheckEngine::Liveness(engine) if engine.lasts() => Lasting::Yes,
-            CheckEngine::Liveness(_) | CheckEngine::Bitstate => Lasting::DepthFirst,
-        })?;
+        let generation = self.disk.chosen(generation, &[])?;
+        let disk = self.disk.validate(engine.engine)?;
         let mut questions = self.questions.validate()?;
         questions.liveness = self.liveness.validate();
         let stop = match self.stop {
@@ -171,27 +142,27 @@ impl AuditArguments {
     }
 }
 
-/// Whether searches of an engine can last, and if not, why.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lasting {
-    Yes,
-    No,
-    DepthFirst,
-}
-
-impl Lasting {
-    fn of(engine: LayerEngine) -> Lasting {
-        if engine.lasts() { Lasting::Yes } else { Lasting::No }
+/// The names of some engines, as a sentence lists them.
+fn engines(are: impl Fn(&Engine) -> bool) -> String {
+    let names: Vec<&str> =
+        registry::ENGINES.iter().filter(|engine| are(engine)).map(|engine| engine.name).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((last, _)) => (*last).to_owned(),
+        None => "none".to_owned(),
     }
 }
 
 impl DiskArguments {
-    fn plan(&self) -> Plan {
-        if self.plan.is_some() { Plan::Scan } else { Plan::LookUp }
+    /// An engine with its options. What is said in one word beside them is one of them.
+    fn chosen(&self, engine: &'static Engine, options: &[String]) -> Result<Chosen, UsageError> {
+        let scans = self.plan.is_some() && engine.options.iter().any(|option| option.key == "plan");
+        let options = options.iter().map(String::as_str).chain(scans.then_some("plan=scan"));
+        Chosen::with(engine, options).map_err(|error| UsageError(error.to_string()))
     }
 
-    /// The settings that these arguments mean for an engine whose runs can last, or cannot.
-    fn validate(self, lasts: Lasting) -> Result<DiskSettings, UsageError> {
+    /// The settings that these arguments mean for an engine.
+    fn validate(self, engine: &Engine) -> Result<DiskSettings, UsageError> {
         let given = [
             ("--dir", self.dir.is_some()),
             ("--dir-bulk", self.dir_bulk.is_some()),
@@ -203,13 +174,14 @@ impl DiskArguments {
             ("--no-trace", self.no_trace),
             ("--plan", self.plan.is_some()),
         ];
-        if let Some((name, _)) = given.iter().find(|(_, given)| *given && lasts != Lasting::Yes) {
-            return Err(UsageError(match lasts {
-                Lasting::DepthFirst => format!(
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given && !engine.resumes) {
+            return Err(UsageError(match engine.body {
+                Body::DepthFirst => format!(
                     "{name} is for searches that can be resumed, and a depth-first one cannot: its stack and its sets change with every step and are never committed, and its files go when it ends; leave --engine out, or make it semi-owcty, which answers the same questions"
                 ),
-                Lasting::Yes | Lasting::No => format!(
-                    "{name} is for searches that can be resumed, and only the engines auto, tier and semi-owcty make such: leave --engine out, or make it one of those"
+                _ => format!(
+                    "{name} is for searches that can be resumed, and only the engines {} make such: leave --engine out, or make it one of those",
+                    engines(|engine| engine.resumes)
                 ),
             }));
         }

@@ -4,7 +4,6 @@ use anyhow::Context;
 use fathom_check::answers::check::{self, Checked, Stop, Verdict};
 use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
 use fathom_check::answers::{hunt, possibility};
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::folder::home::Home;
 use fathom_check::folder::identity::Identity;
 use fathom_check::limit::Limit;
@@ -14,7 +13,8 @@ use fathom_check::questions::liveness_property::LivenessProperty;
 use fathom_check::questions::plan::Plan;
 use fathom_check::questions::property::Property;
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::tier;
+use fathom_search::engines::auto;
+use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 
 use super::{Output, granted, home, plan, read_model, say, searched, settle, stream_summary, watcher};
 use crate::progress::Meter;
@@ -23,7 +23,7 @@ use crate::report::json::{self, Report};
 use crate::report::trace::{self, Shown, TraceDocument};
 use crate::report::{Exit, text};
 use crate::session::Session;
-use crate::settings::{CheckEngine, CheckSettings, Destination, TraceFormat};
+use crate::settings::{CheckSettings, Destination, TraceFormat};
 
 /// Checks a model and reports.
 pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> {
@@ -67,7 +67,7 @@ fn checked(
         engine: liveness_engine(settings, !properties.is_empty())?,
         fair: questions.liveness.fair_processes(model)?,
         faults: questions.faults,
-        generation: settings.generation,
+        generation: settings.generation.clone(),
         stack: settings.stack.clone(),
     };
     // All formulas share their atoms, and what is odd about them.
@@ -136,15 +136,13 @@ fn refuse_contradictions(
 
 /// The engine for infinite runs, if any are asked about.
 fn liveness_engine(settings: &CheckSettings, asked: bool) -> anyhow::Result<LivenessEngine> {
-    let engine = match settings.engine {
-        CheckEngine::Auto(_) => LivenessEngine::Auto,
-        CheckEngine::Liveness(engine) => engine,
-        CheckEngine::Bitstate => LivenessEngine::Bitstate,
-        CheckEngine::Layers(engine) if asked => anyhow::bail!(
-            "the engine {} answers no question about infinite runs: leave --engine out, or ask about states alone",
-            engine.name()
+    let name = settings.engine.engine.name;
+    let engine = match LivenessEngine::of(settings.engine.engine) {
+        Some(engine) => engine,
+        None if asked => anyhow::bail!(
+            "the engine {name} answers no question about infinite runs: leave --engine out, or ask about states alone"
         ),
-        CheckEngine::Layers(_) => LivenessEngine::default(),
+        None => LivenessEngine::default(),
     };
     anyhow::ensure!(
         !settings.disk.lasts() || engine.lasts() || !asked,
@@ -171,7 +169,7 @@ fn liveness_checked(
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
         LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => {
             let identity = liveness.identity(model, property, &settings.model)?;
-            Some(home(&settings.disk, liveness.generation, identity, settings.output.quiet, session)?)
+            Some(home(&settings.disk, liveness.generation.engine, identity, settings.output.quiet, session)?)
         }
     };
     let outcome = liveness::check(model, property, liveness, &settings.resources, &watcher, home.as_ref());
@@ -196,28 +194,27 @@ fn states_checked(
     session: &Session,
 ) -> anyhow::Result<Checked> {
     let (resources, stop) = (&settings.resources, settings.stop);
-    let layers = |engine| {
-        let home = home_of(model, engine, settings, session)?;
+    let layers = |engine: &Chosen| {
+        let home = home_of(model, engine.engine, settings, session)?;
         let watcher = watcher(session, &settings.output, std::convert::identity)?;
         let outcome = check::check(model, plan, engine, stop, resources, &watcher, home.as_ref());
         let mut checked = searched(home.as_ref(), outcome)?;
         settle(home.as_ref(), &mut checked.exploration)?;
         Ok(checked)
     };
-    match settings.engine {
-        CheckEngine::Auto(plan) => layers(LayerEngine::Auto(plan)),
-        CheckEngine::Layers(engine) => layers(engine),
-        CheckEngine::Bitstate => {
+    match settings.engine.engine.run {
+        Run::States(_) | Run::Chooses { .. } => layers(&settings.engine),
+        Run::Both => {
             let watcher = watcher(session, &settings.output, Meter::of_depth_first)?;
             Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
         }
         // It is for the formulas; all that is asked about states is whether they fault.
-        CheckEngine::Liveness(_) if plan.asks_nothing() && settings.questions.faults_asked => {
-            layers(LayerEngine::Auto(tier::Plan::LookUp))
+        Run::Runs if plan.asks_nothing() && settings.questions.faults_asked => {
+            layers(&Chosen::plain(&auto::ENGINE))
         }
-        CheckEngine::Liveness(engine) => anyhow::bail!(
+        Run::Runs => anyhow::bail!(
             "the engine {} answers questions about infinite runs alone: leave --engine out",
-            engine.name()
+            settings.engine.engine.name
         ),
     }
 }
@@ -225,11 +222,11 @@ fn states_checked(
 /// A place for files, if the engine may have any.
 fn home_of(
     model: &Model,
-    engine: LayerEngine,
+    engine: &Engine,
     settings: &CheckSettings,
     session: &Session,
 ) -> anyhow::Result<Option<Home>> {
-    if matches!(engine, LayerEngine::Ram | LayerEngine::Positions) {
+    if engine.files == Files::None {
         return Ok(None);
     }
     let system = model.interpreter(Vec::new());

@@ -2,7 +2,6 @@
 
 use anyhow::Context;
 use fathom_check::answers::{explore, widths};
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::engines::liveness_search;
 use fathom_check::export::{self, GraphFormat, RecordFile};
 use fathom_check::folder::home::Home;
@@ -11,6 +10,7 @@ use fathom_check::model::assemble::{Model, ModelSettings};
 use fathom_check::model::execution::Execution;
 use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom_model::system::TransitionSystem;
+use fathom_search::engines::engine::Files;
 
 use super::{Output, granted, home, print, print_summary, read_model, say, searched, settle, watcher};
 use crate::observer::Watcher;
@@ -56,7 +56,7 @@ pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit
         explore::explore(
             &model,
             product.as_ref(),
-            settings.engine,
+            &settings.engine,
             &settings.resources,
             &watcher,
             home.as_ref(),
@@ -78,7 +78,7 @@ fn home_of(
     settings: &ExploreSettings,
     session: &Session,
 ) -> anyhow::Result<Option<Home>> {
-    if matches!(settings.engine, LayerEngine::Ram | LayerEngine::Positions) {
+    if settings.engine.engine.files == Files::None {
         return Ok(None);
     }
     let identity = match product {
@@ -92,7 +92,7 @@ fn home_of(
             Identity::of_exploration(model, &settings.model, None, system.shape())
         }
     };
-    home(&settings.disk, settings.engine, identity, settings.output.quiet, session).map(Some)
+    home(&settings.disk, settings.engine.engine, identity, settings.output.quiet, session).map(Some)
 }
 
 /// The property whose automaton the model is explored with.

@@ -15,7 +15,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Context;
 use fathom_check::answers::exploration::Exploration;
-use fathom_check::engines::layer_engine::LayerEngine;
 use fathom_check::error::RunError;
 use fathom_check::folder::disk_settings::DiskSettings;
 use fathom_check::folder::home::Home;
@@ -26,6 +25,7 @@ use fathom_check::model::assemble::{Model, ModelError, ModelSettings};
 use fathom_check::questions::plan::{Plan, PlanError, Questions};
 use fathom_check::resources::Resources;
 use fathom_lang::diagnostic::SHOWN_MAX;
+use fathom_search::engines::engine::{Engine, Files};
 
 use crate::observer::Watcher;
 use crate::progress::Meter;
@@ -84,13 +84,13 @@ fn watcher(
 /// A place for the files of a run, made now if they are there from the start.
 fn home(
     settings: &DiskSettings,
-    engine: LayerEngine,
+    engine: &Engine,
     identity: Identity,
     quiet: bool,
     session: &Session,
 ) -> anyhow::Result<Home> {
     let home = Home::new(settings, identity);
-    if settings.lasts() || matches!(engine, LayerEngine::Tier(_)) {
+    if settings.lasts() || engine.files == Files::Always {
         home.volume()?;
         session.can_go_on(resume_command(&home));
     }

@@ -224,7 +224,6 @@ mod tests {
     use crate::report::json;
     use fathom_check::answers::check::{self, Checked, Stop};
     use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
-    use fathom_check::engines::layer_engine::LayerEngine;
     use fathom_check::model::assemble::{Language, ModelOptions};
     use fathom_check::monitor::Clock;
     use fathom_check::questions::liveness_property::LivenessQuestions;
@@ -232,6 +231,8 @@ mod tests {
     use fathom_check::questions::property::Faults;
     use fathom_check::resources::Resources;
     use fathom_check::simulate::Simulation;
+    use fathom_search::engines::engine::Chosen;
+    use fathom_search::engines::ram;
 
     /// Counts to `last`, and then goes on from `again`, for ever.
     fn counter(last: u32, again: u32) -> Model {
@@ -246,7 +247,8 @@ mod tests {
         let questions = Questions { invariants: vec![expression.to_owned()], ..Questions::default() };
         let plan = Plan::new(model, &questions).unwrap();
         let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));
-        check::check(model, &plan, LayerEngine::Ram, Stop::First, &resources, &clock, None).unwrap()
+        check::check(model, &plan, &Chosen::plain(&ram::ENGINE), Stop::First, &resources, &clock, None)
+            .unwrap()
     }
 
     fn formula(model: &Model, formula: &str) -> Checked {
@@ -257,7 +259,7 @@ mod tests {
             engine: LivenessEngine::Ndfs,
             fair: Vec::new(),
             faults: Faults::Stop,
-            generation: LayerEngine::Ram,
+            generation: Chosen::plain(&ram::ENGINE),
             stack: None,
         };
         let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));

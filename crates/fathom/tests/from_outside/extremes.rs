@@ -4,13 +4,13 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use clap::{Arg, CommandFactory};
 use fathom::arguments::raw::Arguments;
 
 use crate::command::{Ran, fathom, model, run};
+use crate::confines::{Group, skipped};
 
 const NUMBERS: &[&str] = &[
     "0",
@@ -170,44 +170,17 @@ fn more_memory_than_there_is_is_refused_in_plain_words() {
     assert!(ran.stderr.contains("is a part of --ram"), "{}", ran.stderr);
 }
 
-/// A cgroup of either version with room for a few threads.
-struct FewThreads(PathBuf);
-
-impl FewThreads {
-    fn new() -> Option<FewThreads> {
-        let name = format!("fathom-threads-{}", std::process::id());
-        ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].iter().find_map(|root| {
-            let group = FewThreads(Path::new(root).join(&name));
-            std::fs::create_dir(&group.0).ok()?;
-            std::fs::write(group.0.join("pids.max"), "6").ok()?;
-            Some(group)
-        })
-    }
-}
-
-impl Drop for FewThreads {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir(&self.0);
-    }
-}
-
 #[test]
 fn threads_that_the_system_refuses_are_an_error_and_no_panic() {
-    let Some(group) = FewThreads::new() else {
-        eprintln!(
-            "SKIPPED threads_that_the_system_refuses_are_an_error_and_no_panic: no cgroup can be made here"
-        );
-        return;
+    let Some(group) = Group::of_threads(6) else {
+        let test = "threads_that_the_system_refuses_are_an_error_and_no_panic";
+        return skipped(test, "no cgroup can be made here");
     };
     for engine in ["ram", "positions", "tier", "stern-dill", "auto"] {
         let folder = tempfile::tempdir().unwrap();
-        let line = format!(
-            "echo $$ > {}/cgroup.procs; exec '{}' check '{}' --deadlock --engine {engine} --ram 200MiB --threads 24",
-            group.0.display(),
-            env!("CARGO_BIN_EXE_fathom"),
-            model("peterson.dve")
-        );
-        let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+        let path = model("peterson.dve");
+        let words = ["check", &path, "--deadlock", "--engine", engine, "--ram", "200MiB", "--threads", "24"];
+        let output = group.fathom(&words).current_dir(folder.path()).output().unwrap();
         let ran = Ran::of(output);
         assert!(matches!(ran.code, Some(0..=3)), "{engine}: {:?}: {}", ran.code, ran.stderr);
         assert!(!ran.stderr.contains("panicked"), "{engine}: {}", ran.stderr);

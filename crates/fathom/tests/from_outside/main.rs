@@ -4,6 +4,8 @@
 
 #[path = "../command/mod.rs"]
 mod command;
+#[path = "../confines/mod.rs"]
+mod confines;
 
 mod extremes;
 mod hostile_text;

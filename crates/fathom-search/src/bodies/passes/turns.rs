@@ -68,7 +68,7 @@ pub(super) fn in_turns<'a>(
     let shift = Turns { task, round, turn, stopped: AtomicBool::new(false) };
     let workers = Workers::new(shift, std::mem::take(expanders));
     let order = |by_all: bool| {
-        workers.carry_out((), by_all)?;
+        workers.carry_out(&(), by_all)?;
         Ok(!workers.shift().stopped.load(Ordering::Relaxed))
     };
     let outcome = workers.together(|| lead(&order));

@@ -139,7 +139,7 @@ impl<'a> Account<'a> {
             stopped: AtomicBool::new(false),
         });
         let together = self.frontier >= self.task.settings.tuning.shared_layer_min;
-        let outcome = workers.carry_out(Order::Expand(Arc::clone(&share)), together);
+        let outcome = workers.carry_out(&Order::Expand(Arc::clone(&share)), together);
         workers.all().iter_mut().for_each(|own| self.pending.take(&mut own.buffers.tally));
         outcome.map(|()| share.stopped.load(Ordering::Relaxed))
     }

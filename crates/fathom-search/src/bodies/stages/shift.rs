@@ -79,7 +79,7 @@ pub(super) fn workers<'a, P: StagePolicy>(
 /// Closes the stage that candidates were offered for.
 pub(super) fn close<P: StagePolicy>(workers: &StageWorkers<'_, P>) -> Result<ClosedStage, SearchError> {
     let by_all = with_workers(workers, P::prepare_close)?;
-    workers.carry_out(Order::Close, by_all)?;
+    workers.carry_out(&Order::Close, by_all)?;
     with_workers(workers, P::close_stage)
 }
 

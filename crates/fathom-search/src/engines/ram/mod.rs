@@ -22,13 +22,39 @@ use fathom_disk::table::{DIRECT_BITS_MAX, RECENT_BYTES, RecentKeys, ShardedTable
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use crate::bodies::stages::{ClosedStage, OldestDuplicate, StagePolicy};
+use super::engine::{Answer, Ask, Body, Engine, Files, Kept, Run, Threads};
+use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::stores::Layered;
 use crate::stores::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
 use closing::Closing;
 use mail::Mail;
 use routes::{Fullness, Routes, SHARDS_MAX};
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "ram",
+    help: "Breadth-first in memory, exact",
+    search: "breadth-first, exact",
+    memory: "a few bytes",
+    io: "none",
+    certificate: "none",
+    origin: "a compact table in memory, layers as gap code",
+    threads: Threads::Many,
+    files: Files::None,
+    resumes: false,
+    revisits: false,
+    body: Body::Stages,
+    stores: &[],
+    options: &[],
+    run: Run::States(search),
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    let mut table = RamTable::new(ask.system.shape(), ask.budget, ask.settings.threads)?;
+    let outcome = stages::run(ask.system, &mut table, ask.budget, ask.settings, ask.observer)?;
+    Ok(Answer::in_memory(&ENGINE, outcome, Kept::Layers(Box::new(table))))
+}
 
 /// The policy.
 #[derive(Debug)]

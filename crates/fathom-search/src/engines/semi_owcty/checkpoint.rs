@@ -11,7 +11,7 @@ use fathom_disk::budget::Budget;
 use fathom_disk::log::{Mark, Position as LogPosition, RecordLog};
 use fathom_disk::manifest::{Named, RunDirectory};
 use fathom_disk::sabotage::is_chosen;
-use fathom_disk::storage::FileKind;
+use fathom_disk::storage::{FileKind, Role};
 
 use crate::bodies::passes::GRAPH;
 use crate::bytes::{Reader, put_u64};
@@ -61,7 +61,7 @@ pub(super) struct Committed {
 
 /// What the name of a file of bits begins with, and its kind.
 const LEFT: &str = "left-";
-const KIND: FileKind = FileKind("states left");
+const KIND: FileKind = FileKind::new("states left", Role::Bulk);
 /// Bytes of a block of bits, at most.
 const BLOCK_BYTES_MAX: usize = 1 << 16;
 const VERSION: u64 = 1;

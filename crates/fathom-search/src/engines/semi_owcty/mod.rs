@@ -17,6 +17,7 @@ use fathom_model::record::Records;
 
 use self::checkpoint::{CheckpointLog, Committed};
 use self::elimination::Eliminated;
+use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::bodies::passes::Task;
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
@@ -26,6 +27,25 @@ use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::proof::ranks::RankLog;
 use crate::stores::bits::Bits;
 use crate::traces::lasso::Lasso;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "semi-owcty",
+    help: "Fix-point over a perfect hash, states on disk, exact: for infinite runs",
+    search: "fix-point, exact",
+    memory: "that of auto, then 10 bits",
+    io: "scans, each state a few times",
+    certificate: "closed set and ranks (--certify)",
+    origin: "Barnat, Brim, Simecek 2007: infinite runs, several acceptance sets",
+    threads: Threads::Many,
+    files: Files::WhenNeeded,
+    resumes: true,
+    revisits: true,
+    body: Body::Passes,
+    stores: &["tier"],
+    options: &[],
+    run: Run::Runs,
+};
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached.
 ///

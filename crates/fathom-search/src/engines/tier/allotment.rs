@@ -7,11 +7,13 @@ use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::window::Window;
 
-use super::candidates::Candidates;
-use super::closing::Closing;
+use super::closing::Offered;
 use super::shares::{Breadth, Repeats, Shares};
-use super::{Options, Tier, WINDOW_KEYS_MIN, lock};
+use super::{Options, Tier, WINDOW_KEYS_MIN};
 use crate::error::SearchError;
+use crate::files::candidates::Candidates;
+use crate::files::lock;
+use crate::files::place::Place;
 
 /// What the parts have together.
 #[derive(Clone, Copy, Debug)]
@@ -67,9 +69,10 @@ impl Allotment {
         }
     }
 
-    /// What is left to the body.
-    pub(super) fn body_bytes(&self) -> usize {
-        self.body_bytes
+    /// Has what can be done without leave free what the body takes, and closing a layer.
+    pub(super) fn leave_free(&self, place: &mut Place, shares: &Shares) {
+        let bytes = if shares.tight { 0 } else { shares.kept_free + self.body_bytes };
+        place.leave_free(bytes, shares.tight);
     }
 
     /// How it is shared out.
@@ -111,7 +114,7 @@ impl Allotment {
 impl Tier {
     /// Shares the memory out anew if the layer that was closed, of so many new states, asks for it.
     pub(super) fn adjust(&mut self, workers: &mut [&mut Candidates], states: u64) -> Result<(), SearchError> {
-        let Closing { collected, offered, .. } = self.closing;
+        let Offered { collected_bytes: collected, candidates: offered, .. } = self.offered;
         if self.shares.tight {
             return Ok(());
         }
@@ -125,13 +128,14 @@ impl Tier {
         let shares = self.allotment.shares(&self.options, self.place.width);
         let shares = Shares { log_block_bytes: self.shares.log_block_bytes, ..shares };
         self.shares = shares.with_shards(self.shares.shards);
-        self.closing.tools.clear();
+        self.closing.put_tools_away();
         workers.iter_mut().try_for_each(|worker| worker.give_back(&self.place))?;
         let window_keys = self.window.capacity().min(self.shares.window_keys);
         self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;
         self.shards.iter().try_for_each(|shard| lock(shard).give_back(&self.place))?;
-        self.place.share(&self.shares, self.allotment.body_bytes);
-        workers.iter_mut().try_for_each(|worker| worker.reshare(&self.place, &self.shares))?;
+        self.allotment.leave_free(&mut self.place, &self.shares);
+        let sizes = self.shares.candidates();
+        workers.iter_mut().try_for_each(|worker| worker.reshare(&self.place, sizes))?;
         let window_keys = window_keys.max(self.shares.window_keys.min(WINDOW_KEYS_MIN));
         self.window = self.place.window(window_keys)?;
         Ok(self.shards.iter().try_for_each(|shard| lock(shard).reshare(&self.place, &self.shares))?)

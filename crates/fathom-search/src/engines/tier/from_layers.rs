@@ -12,11 +12,12 @@ use fathom_disk::key::KeyWidth;
 use fathom_disk::set::sort::sort_unique;
 use fathom_disk::set::{KeyStream, Merge, SliceStream};
 
-use super::candidates::shard_of;
+use super::Tier;
 use super::known::Tools;
-use super::layer_store::{LayerCursor, LayerStore};
-use super::{Tier, lock};
 use crate::error::SearchError;
+use crate::files::candidates::shard_of;
+use crate::files::layer_store::{LayerCursor, LayerStore};
+use crate::files::lock;
 use crate::stores::layers::BLOCK_KEYS;
 
 /// Layers that are merged into one run, at most.
@@ -32,7 +33,7 @@ impl Tier {
             + payload_bytes_max(width, BLOCK_KEYS);
         let group = (self.shares.close_bytes / each).clamp(1, GROUP_LAYERS_MAX);
         let chunk = self.chunk_keys();
-        let store = &lock(&self.layers).store;
+        let store = &lock(&self.frontier).store;
         for number in 0..shards {
             let shard = (number, shards);
             let large = self.know_small_layers(store, shard, &mut tools)?;

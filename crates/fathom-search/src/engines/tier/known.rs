@@ -19,15 +19,15 @@ use std::time::Instant;
 use fathom_disk::budget::ChargedVec;
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
-use fathom_disk::key::KeyWidth;
 use fathom_disk::run::sweep::{Sweep, retain_unmarked};
-use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
+use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter};
 use fathom_disk::set::{Difference, KeyStream, Tiers};
 
-use super::cost::Cost;
-use super::layer_store::BlockEncoder;
-use super::place::Place;
-use super::shares::{self, Shares};
+use super::run_shapes::{LOOKED_UP_BLOCK_KEYS, run_configs};
+use super::shares::Shares;
+use crate::files::closing_cost::ClosingCost;
+use crate::files::layer_store::BlockEncoder;
+use crate::files::place::Place;
 use folded::Folded;
 use small::SmallLayers;
 
@@ -89,7 +89,7 @@ pub(super) enum Kind {
 pub(super) struct Tools {
     pub(super) prober: Prober,
     pub(super) encoder: BlockEncoder,
-    pub(super) cost: Cost,
+    pub(super) cost: ClosingCost,
     /// Keys looked at in one go.
     piece_keys: usize,
     found: ChargedVec<bool>,
@@ -117,8 +117,6 @@ enum Sink {
     Run(Box<RunWriter>),
 }
 
-/// Keys in a block of a run in which few keys are looked up: a look-up decodes a whole one.
-const BLOCK_KEYS: usize = 256;
 /// So many times as many runs of a level are merged where a trie has their keys.
 const FOLDED_FAN: usize = 6;
 
@@ -131,7 +129,7 @@ impl Tools {
         Ok(Tools {
             prober: Prober::new(budget, place.width, probe_config(shares.probe_bytes))?,
             encoder: BlockEncoder::new(budget, place.width, shares.log_block_keys)?,
-            cost: Cost::default(),
+            cost: ClosingCost::default(),
             piece_keys,
             found: ChargedVec::with_capacity(budget, "closing", piece_keys)?,
             _charge: budget.charge("closing", piece_keys * 4)?,
@@ -451,7 +449,7 @@ impl Known {
                 hits += u64::from(answer);
             }
             cost.hits += hits;
-            let in_vain = (chosen.len() as u64 - hits) * run_count as u64 * BLOCK_KEYS as u64;
+            let in_vain = (chosen.len() as u64 - hits) * run_count as u64 * LOOKED_UP_BLOCK_KEYS as u64;
             self.regret += in_vain;
             self.lasting_regret += in_vain;
             cost.look_up += began.elapsed();
@@ -513,7 +511,7 @@ impl Known {
     /// Writes a run of at most so many keys.
     fn writer(&self, place: &Place, keys: u64) -> Result<RunWriter, DiskError> {
         let config = self.holding(place, keys.saturating_mul(2));
-        RunWriter::new(&place.volume, &place.budget, &place.fresh_name("run"), &config)
+        place.run_writer(&config)
     }
 
     fn add_to_small_layers(
@@ -617,7 +615,6 @@ impl Known {
 
     /// Merges the runs of a level, or the smallest two.
     pub(super) fn merge(&mut self, place: &Place, kind: Kind, level: Option<usize>) -> Result<(), DiskError> {
-        let name = place.fresh_name("run");
         let within = self.shares.merge_bytes();
         let merged =
             |(held, run): (usize, &Run)| level.is_none_or(|level| held <= level).then(|| run.bytes());
@@ -627,15 +624,11 @@ impl Known {
             Kind::Aside => u64::MAX,
         };
         let config = self.holding(place, bytes);
-        let (volume, budget, config) = (&place.volume, &place.budget, &config);
-        let tiers = match kind {
+        let runs = match kind {
             Kind::Asked => &mut self.runs,
             Kind::Aside => &mut self.aside,
         };
-        match level {
-            Some(level) => tiers.merge_level(volume, budget, level, &name, config, within, false)?,
-            None => tiers.merge_smallest(volume, budget, &name, config, within, false)?,
-        }
+        place.merge(runs, level, &config, within)?;
         self.keep_in_memory(place)
     }
 
@@ -714,16 +707,6 @@ fn probe_config(bytes: usize) -> ProbeConfig {
     let config = ProbeConfig::within(bytes);
     let extent_bytes_max = (config.buffer_bytes / 2).clamp(32 << 10, 256 << 10);
     ProbeConfig { extent_bytes_max, join_gap_bytes: 32 << 10, ..config }
-}
-
-/// Runs that are gone through, and runs in which keys are looked up. Large blocks are several times smaller, and decode in half the time.
-pub(super) fn run_configs(width: KeyWidth, tag: Tag, shares: &Shares) -> [RunConfig; 2] {
-    let config = RunConfig::within(width, tag, shares.write_bytes);
-    let sparse = RunConfig { keys_per_block: config.keys_per_block.min(BLOCK_KEYS), ..config.clone() };
-    if shares.block_keys <= config.keys_per_block {
-        return [config, sparse];
-    }
-    [shares::large_blocks(&config, shares.block_keys), sparse]
 }
 
 /// The level of a run by its size, so that runs that are merged are alike.

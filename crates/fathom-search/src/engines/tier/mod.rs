@@ -5,7 +5,7 @@
 //! stays in memory, as it is on disk.
 //!
 //! ```text
-//! offer   candidates --> met a moment ago? (window) --> buffer of its shard --> sorted, at times on disk
+//! offer   candidates --> met a reason ago? (window) --> buffer of its shard --> sorted, at times on disk
 //! close   per shard: merged candidates --> known? (table; runs, gone through or asked behind a filter) --> new ones: layer log, and run or table
 //!         runs of one size are merged, four to one
 //! ```
@@ -15,27 +15,21 @@
 //! Memory: the data budget, shared out by [`Shares`]; any works from 4 KiB on, or 256 records where those are more. Disk: 1 to 2.5 bytes per state each for runs and layers.
 
 mod allotment;
-mod candidates;
 mod closing;
 mod commit;
-mod cost;
-mod finished;
 mod from_layers;
-mod journal;
 mod known;
-pub(in crate::engines) mod layer_store;
 mod needs;
-pub(in crate::engines) mod place;
 mod rest;
+mod run_shapes;
 mod shares;
+mod sharing;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
-use fathom_disk::key::KeyWidth;
-use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
 use fathom_disk::storage::direct::heap::give_large_blocks_back;
@@ -43,30 +37,70 @@ use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
+use super::auto;
+use super::engine::{Answer, Ask, Body, Chosen, Engine, EngineOption, Files, OptionValue, Run, Threads};
 use crate::bodies::stages::{CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
-use crate::files::clock::Clock;
-use crate::stores::Layered;
+use crate::files::at_rest::AtRest;
+use crate::files::candidates::{Candidates, Collected};
+use crate::files::closing::Closing;
+use crate::files::closing_cost::ClosingCost;
+use crate::files::commits::Commits;
+use crate::files::disk_use::{DiskMeter, DiskUse};
+use crate::files::finished::Finished;
+use crate::files::frontier::Frontier;
+use crate::files::layer_store::LayerStore;
+use crate::files::lock;
+use crate::files::place::Place;
+use crate::stores::{Layered, key_width};
 
-pub use candidates::Candidates;
-pub use cost::Cost;
-pub use finished::Finished;
-pub use journal::StoredLayers;
-pub(in crate::engines) use journal::{Journal, Opened};
-pub use shares::{Breadth, Repeats, Shares, TINY_BYTES};
+pub use shares::{Breadth, Repeats, Shares};
+pub use sharing::TINY_BYTES;
 
 use allotment::Allotment;
-use closing::Closing;
-use known::Known;
-use layer_store::{LayerCursor, LayerStore};
-use place::Place;
-use rest::AtRest;
+use closing::Offered;
+use known::{Known, Tools};
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "tier",
+    help: "Breadth-first, exact, with the states on disk",
+    search: "breadth-first, exact",
+    memory: "what --ram leaves, for any number",
+    io: "sort(steps), few reads per layer",
+    certificate: "closed set (fathom audit)",
+    origin: "Munagala, Ranade 1999; Korf 2004: sorted runs on disk in tiers, a filter in memory; --resume",
+    threads: Threads::Many,
+    files: Files::Always,
+    resumes: true,
+    revisits: false,
+    body: Body::Stages,
+    stores: &[],
+    options: PLAN,
+    run: Run::States(search),
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    auto::answer(ask, auto::run_on_disk)
+}
+
+/// How new states are compared with known ones.
+pub(super) const PLAN: &[EngineOption] = &[EngineOption {
+    key: "plan",
+    value: OptionValue::OneOf(&["look-up", "scan"]),
+    help: "how new states are compared with known ones: looked up, or everything known is read for every layer",
+}];
+
+/// The plan that was chosen.
+pub(super) fn plan(chosen: &Chosen) -> Plan {
+    if chosen.option("plan") == Some("scan") { Plan::Scan } else { Plan::LookUp }
+}
 
 /// The policy.
 #[derive(Debug)]
 pub struct Tier {
     place: Place,
-    directory: RunDirectory,
+    commits: Commits,
     allotment: Allotment,
     shares: Shares,
     options: Options,
@@ -74,13 +108,12 @@ pub struct Tier {
     shards: Vec<Mutex<Known>>,
     /// The closed set of a search that is over.
     at_rest: Option<AtRest>,
-    layers: Mutex<Layers>,
-    closing: Closing,
-    clock: Clock,
-    cost: Cost,
-    /// What files took when the last layer was closed.
-    disk_used: u64,
-    disk_peak: u64,
+    frontier: Mutex<Frontier>,
+    closing: Closing<Vec<Collected>, Tools>,
+    /// The layer that was closed last.
+    offered: Offered,
+    cost: ClosingCost,
+    disk_meter: DiskMeter,
 }
 
 /// What a caller may choose.
@@ -123,26 +156,6 @@ pub enum Plan {
     Scan,
 }
 
-/// What files hold and have held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskUse {
-    /// Bytes of the runs: the closed set, as the search has it.
-    pub closed_set: u64,
-    /// Bytes of the closed set at rest, once it is.
-    pub at_rest: Option<u64>,
-    /// Bytes of the layer log.
-    pub layers: u64,
-    /// The most that all files took at the end of a layer.
-    pub peak: u64,
-}
-
-/// The layers, and how far the current one is handed out.
-#[derive(Debug)]
-struct Layers {
-    store: LayerStore,
-    cursor: LayerCursor,
-}
-
 /// The window grows with the states until it has its share.
 const WINDOW_KEYS_MIN: usize = 1 << 16;
 
@@ -155,34 +168,33 @@ impl Tier {
         threads: usize,
         options: Options,
     ) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
-        let width = KeyWidth::new(shape.width_bits).ok_or(SearchError::TooWide { bits: shape.width_bits })?;
-        let directory = RunDirectory::open(volume, options.tag)?;
-        let sequence = directory.committed().map_or(0, |manifest| manifest.sequence);
-        let mut place = Place::new(volume, budget, width, options.tag, sequence);
+        let width = key_width(shape)?;
+        let commits = Commits::open(volume, budget, options.tag, options.commit_every)?;
+        let mut place = Place::new(volume, budget, width, options.tag, commits.sequence());
         let allotment = Allotment::of(budget, threads);
         let shares = allotment.shares(&options, width);
         let (least, free) = (needs::least_bytes(width), budget.free());
         if free < least {
             return Err(SearchError::LeastBudget { bits: shape.width_bits, least, free });
         }
-        place.share(&shares, allotment.body_bytes());
-        commit::set_ballast(&directory, &shares)?;
-        match directory.committed().cloned() {
-            Some(manifest) => commit::take_up(place, directory, (allotment, shares), options, &manifest),
+        allotment.leave_free(&mut place, &shares);
+        commits.set_ballast(shares.log_block_bytes)?;
+        match commits.committed()? {
+            Some(committed) => commit::take_up(place, commits, (allotment, shares), options, committed),
             None => {
                 let name = place.fresh_name("layers");
                 let store = LayerStore::new(volume, &name, shares.log_block_bytes, budget)?;
                 let shards = (0..shares.shards)
                     .map(|_| Known::new(&place, &shares))
                     .collect::<Result<Vec<_>, DiskError>>()?;
-                Ok((Tier::assemble(place, directory, (allotment, shares), options, store, shards)?, None))
+                Ok((Tier::assemble(place, commits, (allotment, shares), options, store, shards)?, None))
             }
         }
     }
 
     fn assemble(
         place: Place,
-        directory: RunDirectory,
+        commits: Commits,
         (allotment, shares): (Allotment, Shares),
         options: Options,
         mut store: LayerStore,
@@ -190,28 +202,37 @@ impl Tier {
     ) -> Result<Tier, SearchError> {
         give_large_blocks_back();
         store.drop_before(options.keep_from);
-        let cursor = LayerCursor::new(place.width, &place.budget)?;
+        let frontier = Frontier::new(&place, store)?;
         let window = place.window(shares.window_keys.min(WINDOW_KEYS_MIN))?;
         Ok(Tier {
             window,
             shards: shards.into_iter().map(Mutex::new).collect(),
             at_rest: None,
-            layers: Mutex::new(Layers { store, cursor }),
+            frontier: Mutex::new(frontier),
             closing: Closing::default(),
-            clock: Clock::new(options.commit_every),
-            cost: Cost::default(),
-            disk_used: 0,
-            disk_peak: 0,
+            offered: Offered::default(),
+            cost: ClosingCost::default(),
+            disk_meter: DiskMeter::new(options.disk_limit),
             place,
-            directory,
+            commits,
             allotment,
             shares,
             options,
         })
     }
 
+    /// Bytes in a block of the layer log of a search with that budget.
+    pub(in crate::engines) fn log_block_bytes(
+        budget: &Budget,
+        shape: &Shape,
+        threads: usize,
+        options: &Options,
+    ) -> Result<usize, SearchError> {
+        Ok(Allotment::of(budget, threads).shares(options, key_width(shape)?).log_block_bytes)
+    }
+
     /// Where the time of closing went.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> ClosingCost {
         self.cost
     }
 
@@ -227,35 +248,37 @@ impl Tier {
 
     /// What files hold and have held.
     pub fn disk_use(&self) -> DiskUse {
-        let layers = self.layers().store.disk_bytes();
+        let layers = self.frontier().store.disk_bytes();
         if let Some(AtRest { run, live_bytes }) = &self.at_rest {
-            let at_rest = run.bytes();
-            let peak = self.disk_peak.max(at_rest + layers);
-            return DiskUse { closed_set: *live_bytes, at_rest: Some(at_rest), layers, peak };
+            return self.disk_meter.with(*live_bytes, Some(run.bytes()), layers);
         }
         let closed_set = self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum();
-        DiskUse { closed_set, at_rest: None, layers, peak: self.disk_peak.max(closed_set + layers) }
+        self.disk_meter.with(closed_set, None, layers)
     }
 
-    fn layers(&self) -> MutexGuard<'_, Layers> {
-        lock(&self.layers)
+    fn frontier(&self) -> MutexGuard<'_, Frontier> {
+        lock(&self.frontier)
     }
 
-    /// Removes runs that were merged away and layers that were dropped, those that a commit names aside: they go with the next one.
+    /// Removes runs that were merged away and layers that were dropped.
     fn remove_retired(&mut self) -> Result<(), SearchError> {
-        let mut names = self.layers().store.retired();
+        let mut names = self.frontier().store.retired();
         self.shards.iter().for_each(|shard| names.extend(lock(shard).retired()));
-        let committed =
-            |name: &String| self.directory.committed().is_some_and(|manifest| manifest.names(name));
-        for name in names.iter().filter(|name| !committed(name)) {
-            self.place.volume.remove(name).map_err(DiskError::from)?;
-        }
-        Ok(())
+        Ok(self.commits.remove_retired(&names)?)
     }
 
     /// Whether no layer was dropped.
     pub fn keeps_all_layers(&self) -> bool {
-        self.layers().store.first() == 0
+        self.frontier().store.first() == 0
+    }
+
+    /// Gives up everything but what is committed, which is everything if the search was complete.
+    pub fn into_finished(self) -> Result<Finished, SearchError> {
+        let Place { volume, budget, width, tag, .. } = &self.place;
+        let (volume, budget, width, tag) = (volume.clone(), budget.clone(), *width, *tag);
+        // The lock is given back first.
+        drop(self);
+        Finished::of(&volume, &budget, width, tag)?.ok_or(SearchError::Boundary)
     }
 
     fn grow_window(&mut self) -> Result<(), SearchError> {
@@ -269,26 +292,13 @@ impl Tier {
         }
         Ok(())
     }
-
-    /// Notes how much the files take.
-    fn measure_disk(&mut self, candidates: u64) {
-        let DiskUse { closed_set, layers, .. } = self.disk_use();
-        self.disk_used = closed_set + layers + candidates;
-        self.disk_peak = self.disk_peak.max(self.disk_used);
-    }
-
-    /// Whether files take too much: asked at a boundary, so that nothing is lost.
-    fn above_limit(&self) -> Option<SearchError> {
-        let (used, limit) = (self.disk_used, self.options.disk_limit?);
-        (used > limit).then_some(SearchError::DiskLimit { used, limit })
-    }
 }
 
 impl StagePolicy for Tier {
     type Worker = Candidates;
 
     fn worker(&self) -> Result<Candidates, SearchError> {
-        Ok(Candidates::new(&self.place, &self.shares)?)
+        Ok(Candidates::new(&self.place, self.shares.candidates())?)
     }
 
     fn offer(&self, worker: &mut Candidates, candidates: Records<'_>) -> Result<(), SearchError> {
@@ -310,15 +320,12 @@ impl StagePolicy for Tier {
     fn close_stage(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedStage, SearchError> {
         let states = self.end_closing(workers);
         if self.shares.tight {
-            self.closing.tools.clear();
+            self.closing.put_tools_away();
         }
-        if states > 0 {
-            let Layers { store, cursor } = &mut *self.layers();
-            assert_eq!(store.close()?, states, "the layer has what was found new");
-            cursor.open(store, store.layer_count() - 1)?;
-        }
+        self.frontier().close(states)?;
         self.remove_retired()?;
-        self.measure_disk(self.closing.spilled);
+        let DiskUse { closed_set, layers, .. } = self.disk_use();
+        self.disk_meter.note(closed_set + layers + self.offered.spilled_bytes);
         self.grow_window()?;
         self.adjust(workers, states)?;
         Ok(ClosedStage { states, oldest_duplicate: OldestDuplicate::Unknown })
@@ -330,9 +337,7 @@ impl StagePolicy for Tier {
         records: usize,
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError> {
-        batch.clear();
-        let Layers { store, cursor } = &mut *self.layers();
-        Ok(cursor.take(store, records, batch)?)
+        Ok(self.frontier().next_batch(records, batch)?)
     }
 
     fn checkpoint(
@@ -340,12 +345,12 @@ impl StagePolicy for Tier {
         boundary: &dyn Fn() -> Vec<u8>,
         reason: CheckpointReason,
     ) -> Result<(), SearchError> {
-        let limit = self.above_limit().filter(|_| reason == CheckpointReason::Passing);
+        let limit = self.disk_meter.above_limit().filter(|_| reason == CheckpointReason::Passing);
         if self.at_rest.is_some() {
             // It was over when it was taken up.
             return Ok(());
         }
-        if reason != CheckpointReason::Passing || limit.is_some() || self.clock.is_due() {
+        if reason != CheckpointReason::Passing || limit.is_some() || self.commits.is_due() {
             self.commit(&boundary())?;
         }
         limit.map_or(Ok(()), Err)
@@ -354,11 +359,6 @@ impl StagePolicy for Tier {
 
 impl Layered for Tier {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        Ok(self.layers().store.visit(layer, &self.place, visit)?)
+        Ok(self.frontier().store.visit(layer, &self.place, visit)?)
     }
-}
-
-/// A lock that a panic elsewhere does not poison: what it guards is consistent between calls, or the search has failed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

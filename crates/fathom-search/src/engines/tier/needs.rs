@@ -10,7 +10,7 @@ use fathom_disk::key::KeyWidth;
 use fathom_disk::run::pieces::PieceFormat;
 use fathom_disk::run::{RunConfig, RunWriter};
 
-use super::known::run_configs;
+use super::run_shapes::run_configs;
 use super::shares::Shares;
 
 /// Bytes of what there must be.

@@ -1,15 +1,10 @@
-//! How is the data budget shared out among the parts of the engine?
+//! How large is each part of the engine's memory?
 //!
-//! Measured on real models the shares are flat: half for runs that stay in memory and the filters, an eighth for the window, the rest for buffers. Where layers are
-//! [wide](Breadth::Wide) beside the budget, runs in memory would be a small part of them all, and candidates would go to disk in crumbs: there they have that half, with what closes
-//! layers. Below [`TINY_BYTES`], and where records are so wide that a layer could not be closed otherwise, there are no filters and no runs in memory, and blocks are a few keys: everything works,
-//! nothing is fast.
+//! `sharing.rs` says how these sizes follow from the data budget.
 
-use fathom_disk::codec::Codec;
 use fathom_disk::key::KeyWidth;
-use fathom_disk::run::{RunConfig, RunWriter, Tag};
 
-use super::needs::{Needs, root_bytes};
+use crate::files::candidates::CandidateSizes;
 
 /// How large layers are beside the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,59 +91,7 @@ pub struct Shares {
     pub coded_pieces_max: usize,
 }
 
-/// All that layers may be like.
-const SITUATIONS: [(Breadth, Repeats); 4] = [
-    (Breadth::Narrow, Repeats::Many),
-    (Breadth::Narrow, Repeats::Few),
-    (Breadth::Wide, Repeats::Many),
-    (Breadth::Wide, Repeats::Few),
-];
-
-/// Keys in blocks of runs that are gone through, best first. Larger ones are hardly smaller per key.
-const BLOCK_KEYS: [usize; 3] = [8192, 4096, 2048];
-
-/// Budgets below this are for tests and the curious.
-pub const TINY_BYTES: usize = 256 << 10;
-
-/// What goes through runs on disk should have, for reads of a few dozen kilobytes.
-const SWEEP_BYTES: usize = 192 << 10;
-/// Budgets below this give part of what runs have in memory to what reads the others.
-const SMALL_BYTES: usize = 12 << 20;
-/// What writes candidates should have, for writes of a few dozen kilobytes.
-const SPILL_BYTES: usize = 128 << 10;
-/// Runs of a shard at most, and where layers are wide, and runs are gone through from disk: each needs a buffer and a block.
-const RUNS_MAX: usize = 64;
-const WIDE_RUNS_MAX: usize = 12;
-/// The part of memory for the roots of all runs, which are wide where records are; but a few runs there must be.
-const ROOTS_PART: usize = 16;
-const RUNS_MIN: usize = 4;
-
-/// Going through a key costs one to three nanoseconds; looking one up that no filter denies some hundreds.
-const DENSE_RATIO: u64 = 512;
-/// Asking a filter costs ten, going through the runs beside a candidate some dozens for each run where they are far apart.
-const FILTER_RATIO: u64 = 12;
-/// With fewer bits it denies too little.
-const FILTER_BITS: (u64, u64) = (2, 10);
-
-/// A filter costs as much as decoding a few keys for each in it, a trie about ten times that.
-const REGRET_PER_KEY: (u64, u64) = (4, 32);
-/// Making a trie costs 30 to 80 nanoseconds a key.
-const TOLL_PER_KEY: u64 = 60;
-
 impl Shares {
-    /// Shares of `bytes` for so many threads. As many of them close shards at a time as there is memory for, whatever layers are like.
-    pub fn of(bytes: usize, threads: usize, width: KeyWidth, situation: (Breadth, Repeats)) -> Shares {
-        let fits = |closers: &usize| {
-            let mut all = SITUATIONS.iter().map(|like| Shares::real(bytes, threads, *closers, width, *like));
-            all.all(|shares| Needs::of(&shares, threads, width).total(shares.closers) <= bytes)
-        };
-        let closers = if bytes < TINY_BYTES { None } else { (1..=threads).rev().find(fits) };
-        let Some(closers) = closers else { return Shares::tiny(bytes, threads, width) };
-        let shares = Shares::real(bytes, threads, closers, width, situation);
-        let kept_free = Needs::of(&shares, threads, width).kept_free(shares.closers);
-        Shares { kept_free, ..shares }
-    }
-
     /// Memory for reading runs that are merged: what reads candidates and runs while a layer is closed is free then.
     pub(super) fn merge_bytes(&self) -> usize {
         self.scan_bytes + self.sweep_bytes
@@ -176,130 +119,15 @@ impl Shares {
         }
     }
 
-    fn real(
-        bytes: usize,
-        threads: usize,
-        closers: usize,
-        width: KeyWidth,
-        (breadth, repeats): (Breadth, Repeats),
-    ) -> Shares {
-        let part = |thousandths: usize| bytes / 1000 * thousandths;
-        let wide = breadth == Breadth::Wide;
-        let choose = |narrow: usize, wide_part: usize| part(if wide { wide_part } else { narrow });
-        // What a window has, or candidates, as they are and coded, and runs in its place.
-        let (window, candidates, coded, more_runs) = match repeats {
-            Repeats::Many => (130, [80, 310], 0, 0),
-            Repeats::Few => (0, [65, 440], 50, if bytes < SMALL_BYTES { 155 } else { 95 }),
-        };
-        let shards = if threads > 1 { (2 * threads).next_power_of_two() } else { 1 };
-        let shards = shards.min(1 << width.bits().div_ceil(2).min(10));
-        let closers = closers.min(shards).max(1);
-        let close_bytes = choose(130, 400) / closers;
-        // A writer with blocks worth the name, where it costs little of the budget.
-        let live_bytes = RunConfig::live_bytes(width).min(bytes / 24);
-        let sweep_bytes =
-            if wide { close_bytes / 4 } else { (close_bytes / 3).max(SWEEP_BYTES.min(bytes / 24)) };
-        let write_bytes = (close_bytes / if wide { 5 } else { 6 }).max(live_bytes);
-        let (block_keys, writer_bytes) =
-            large_block(width, write_bytes, close_bytes / if wide { 4 } else { 2 });
-        let log_block_keys = (close_bytes / 8 / (width.words() * 8)).clamp(1, 256);
-        let shares = Shares {
-            tight: false,
-            shards,
-            closers,
-            filter_bytes: choose(400, 0) / shards,
-            filter_ratio: FILTER_RATIO,
-            filter_bits: FILTER_BITS,
-            regret_per_key: REGRET_PER_KEY,
-            toll_per_key: TOLL_PER_KEY,
-            window_keys: part(window) / (width.words() * 8),
-            table_bytes: choose(50, 10) / shards,
-            candidate_keys: (choose(candidates[0], candidates[1])
-                / (threads * shards)
-                / sorted_key_bytes(width))
-            .max(16),
-            coded_bytes: choose(coded, 0) / threads / shards,
-            spill_bytes: (part(20) / threads).max(SPILL_BYTES.min(bytes / 48)),
-            close_bytes,
-            probe_bytes: close_bytes / if wide { 16 } else { 4 },
-            piece_bytes: close_bytes / if wide { 16 } else { 4 },
-            scan_bytes: close_bytes / if wide { 4 } else { 6 },
-            sweep_bytes,
-            write_bytes,
-            block_keys,
-            run_bytes: choose(if bytes < SMALL_BYTES { 460 } else { 540 } + more_runs, 50) / shards,
-            reserve_bytes: (part(40) / closers).max(writer_bytes),
-            kept_free: 0,
-            dense_ratio: DENSE_RATIO,
-            fence_bytes: part(20) / shards,
-            log_block_bytes: (bytes / 256).clamp(512, 32 << 10).next_power_of_two(),
-            log_block_keys,
-            fan: 4,
-            runs_max: if wide { WIDE_RUNS_MAX } else { RUNS_MAX },
-            candidate_pieces_max: (close_bytes / threads / (16 << 10)).clamp(8, 64),
-            coded_pieces_max: (close_bytes / threads / 4 / (256 * width.words() * 8)).clamp(1, 64),
-        };
-        let roots = bytes / ROOTS_PART / shares.shards / root_bytes(width, &shares);
-        let reserve_bytes =
-            shares.reserve_bytes.max(Needs::of(&shares, threads, width).kept_free_closing(closers));
-        Shares { reserve_bytes, runs_max: shares.runs_max.min(roots).max(RUNS_MIN), ..shares }
-    }
-
-    fn tiny(bytes: usize, threads: usize, width: KeyWidth) -> Shares {
-        let write_bytes = bytes / 24;
-        let root = RunConfig::within(width, Tag::default(), write_bytes).open_bytes();
-        Shares {
-            tight: true,
-            shards: 1,
-            closers: 1,
-            filter_bytes: if bytes < 16 << 10 { 0 } else { bytes / 8 },
-            filter_ratio: FILTER_RATIO,
-            filter_bits: FILTER_BITS,
-            regret_per_key: REGRET_PER_KEY,
-            toll_per_key: TOLL_PER_KEY,
-            window_keys: (bytes / 64 / (width.words() * 8)).max(1),
-            table_bytes: if bytes < 32 << 10 { 0 } else { bytes / 16 },
-            candidate_keys: (bytes / 16 / threads / sorted_key_bytes(width)).max(2),
-            coded_bytes: 0,
-            spill_bytes: bytes / 8 / threads,
-            close_bytes: bytes / 4,
-            probe_bytes: bytes / 16,
-            piece_bytes: bytes / 16,
-            scan_bytes: bytes / 24,
-            sweep_bytes: bytes / 12,
-            write_bytes,
-            block_keys: 1,
-            run_bytes: 0,
-            reserve_bytes: bytes / 2,
-            kept_free: 0,
-            dense_ratio: DENSE_RATIO,
-            fence_bytes: 0,
-            log_block_bytes: (bytes / 128).clamp(64, 512),
-            log_block_keys: (bytes / 32 / (width.words() * 8)).clamp(1, 64),
-            fan: 2,
-            runs_max: (bytes / 2048).min(bytes / 8 / root).max(2),
-            candidate_pieces_max: 1,
-            coded_pieces_max: 1,
+    /// What of it candidates have.
+    pub(super) fn candidates(&self) -> CandidateSizes {
+        CandidateSizes {
+            shards: self.shards,
+            keys: self.candidate_keys,
+            coded_bytes: self.coded_bytes,
+            spill_bytes: self.spill_bytes,
+            pieces_max: self.candidate_pieces_max,
+            coded_pieces_max: self.coded_pieces_max,
         }
     }
-}
-
-/// Keys in a block of a run that is gone through, as many as can be written within so many bytes, or 1 for no more than in any other run; and what writing takes.
-fn large_block(width: KeyWidth, write_bytes: usize, bytes: usize) -> (usize, usize) {
-    let config = RunConfig::within(width, Tag::default(), write_bytes);
-    let needed = |keys: &usize| RunWriter::bytes(&large_blocks(&config, *keys));
-    match BLOCK_KEYS.into_iter().find(|keys| needed(keys) <= bytes) {
-        Some(keys) => (keys, needed(&keys).max(write_bytes)),
-        None => (1, write_bytes),
-    }
-}
-
-/// A run in such blocks, which are coded in the way that suits nearly all that are large.
-pub(super) fn large_blocks(config: &RunConfig, keys_per_block: usize) -> RunConfig {
-    RunConfig { keys_per_block, codecs: &[Codec::TokenLz4], ..config.clone() }
-}
-
-/// What a key costs in a buffer that is sorted: wide keys are sorted through an order of their own.
-fn sorted_key_bytes(width: KeyWidth) -> usize {
-    width.words() * 8 + if width.words() > 2 { 4 } else { 0 }
 }

@@ -8,7 +8,7 @@ use fathom_disk::budget::{Budget, BudgetError, Charge};
 use fathom_disk::error::DiskError;
 use fathom_disk::set::{KeyStream, SharedTrie};
 
-use super::super::place::Place;
+use crate::files::place::Place;
 
 const OWNER: &str = "shared trie";
 

@@ -11,10 +11,11 @@ use fathom_disk::filter::Bloom;
 use fathom_disk::run::{Run, RunConfig, Scan};
 use fathom_disk::set::KeyStream;
 
-use super::super::place::Place;
+use super::super::run_shapes::run_configs;
 use super::super::shares::Shares;
+use super::Known;
 use super::folded::Room;
-use super::{Known, run_configs};
+use crate::files::place::Place;
 
 /// A filter that was not asked for so many layers is let go, and a trie that spared nothing for as many.
 const IDLE_LAYERS: u32 = 16;

@@ -10,7 +10,7 @@ use fathom_disk::error::DiskError;
 use fathom_disk::set::sort_unique;
 use fathom_disk::table::Table;
 
-use super::super::place::Place;
+use crate::files::place::Place;
 
 /// The states of small layers since the last run was made of them.
 #[derive(Debug)]

@@ -1,0 +1,328 @@
+//! What is an engine, what is one asked, and what does it answer?
+//!
+//! Each engine has a static [`Engine`] in its own file; [`super::registry`] lists them. Whoever offers engines to users reads names, capabilities and options there, and
+//! nowhere else.
+
+use std::fmt;
+use std::time::Duration;
+
+use fathom_disk::budget::Budget;
+use fathom_disk::run::Tag;
+use fathom_disk::storage::Volume;
+use fathom_model::record::Records;
+use fathom_model::system::TransitionSystem;
+
+use crate::error::SearchError;
+use crate::files::closing_cost::ClosingCost;
+use crate::files::disk_use::DiskUse;
+use crate::stores::Layered;
+use crate::task::{Observer, Outcome, Settings};
+
+/// What is called so, what it answers, and what that costs.
+pub struct Engine {
+    /// What the user calls it.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub help: &'static str,
+    /// In which order it searches, and whether it may miss something.
+    pub search: &'static str,
+    /// Memory per state.
+    pub memory: &'static str,
+    /// What it reads and writes.
+    pub io: &'static str,
+    /// What it leaves that proves its answer.
+    pub certificate: &'static str,
+    /// Where it comes from.
+    pub origin: &'static str,
+    /// Whether it can use several threads.
+    pub threads: Threads,
+    /// When it has files.
+    pub files: Files,
+    /// Whether a search can be resumed, and leaves a certificate.
+    pub resumes: bool,
+    /// Whether it may expand a state more than once.
+    pub revisits: bool,
+    /// Which loop carries it.
+    pub body: Body,
+    /// Where its states may be stored, if there is a choice.
+    pub stores: &'static [&'static str],
+    /// What can be chosen about it (`-E key=value`).
+    pub options: &'static [EngineOption],
+    /// What it answers, and how.
+    pub run: Run,
+}
+
+/// How many threads an engine can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// One.
+    One,
+    /// As many as there are.
+    Many,
+}
+
+/// Which loop carries an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Stage by stage.
+    Stages,
+    /// Depth-first, with a path.
+    DepthFirst,
+    /// Passes over all states.
+    Passes,
+    /// That of the engine it chooses.
+    Chosen,
+}
+
+/// When an engine has files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// Never.
+    None,
+    /// When memory does not suffice, or the search is to last.
+    WhenNeeded,
+    /// From the start.
+    Always,
+}
+
+/// What an engine answers, and how.
+#[derive(Clone, Copy)]
+pub enum Run {
+    /// Questions about states, by expanding all of them.
+    States(fn(&Ask<'_>) -> Result<Answer, SearchError>),
+    /// Questions about infinite runs.
+    Runs,
+    /// Both.
+    Both,
+    /// Both, by choosing other engines.
+    Chooses {
+        /// What it does for questions about states.
+        states: fn(&Ask<'_>) -> Result<Answer, SearchError>,
+        /// What it does when states are counted, in a sentence.
+        exploring: &'static str,
+    },
+}
+
+/// Something that can be chosen about an engine.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOption {
+    /// What it is called.
+    pub key: &'static str,
+    /// What it can be.
+    pub value: OptionValue,
+    /// What it does, in a sentence.
+    pub help: &'static str,
+}
+
+/// What an option can be.
+#[derive(Clone, Copy, Debug)]
+pub enum OptionValue {
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// An expression of the model's language with a number as its value.
+    Expression,
+}
+
+/// What an engine is asked.
+#[derive(Clone, Copy)]
+pub struct Ask<'a> {
+    /// What is searched.
+    pub system: &'a dyn TransitionSystem,
+    /// The memory it may take.
+    pub budget: &'a Budget,
+    /// What is looked for.
+    pub settings: &'a Settings,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+    /// Where files go.
+    pub place: &'a FilePlace<'a>,
+    /// What was chosen about the engine.
+    pub chosen: &'a Chosen,
+    /// How far a state has come, if that was chosen: by what an option of the kind [`OptionValue::Expression`] says.
+    pub measure: Option<Measure<'a>>,
+}
+
+/// A number for each of some states.
+pub type Measure<'a> = &'a (dyn Fn(Records<'_>, &mut Vec<u64>) + Sync);
+
+/// Where the files of a search go.
+pub struct FilePlace<'a> {
+    /// Makes the volume, when it is needed.
+    pub volume: &'a dyn Fn() -> Result<Volume, SearchError>,
+    /// Model, property and options that change meaning.
+    pub tag: Tag,
+    /// Whether the search is to last.
+    pub lasts: bool,
+    /// Bytes that files may take, if there is a limit.
+    pub limit: Option<u64>,
+    /// How long to wait between commits, at least.
+    pub commit_every: Duration,
+    /// Whether layers stay for paths.
+    pub keep_layers: bool,
+}
+
+/// What an engine answers.
+#[derive(Debug)]
+pub struct Answer {
+    /// The engine that searched; of several, the one that ended it.
+    pub engine: &'static str,
+    /// What was found out.
+    pub outcome: Outcome,
+    /// The states, for paths.
+    pub kept: Kept,
+    /// What files took, if there are any.
+    pub used: Option<DiskUse>,
+    /// What closing layers was made of, if the engine tells.
+    pub closing: Option<ClosingCost>,
+}
+
+/// The states that a search has kept.
+pub enum Kept {
+    /// Layer by layer.
+    Layers(Box<dyn Layered>),
+    /// Not kept: its layers are searched again for a path.
+    Dropped,
+    /// Not kept, and stages were no layers: a path takes another search.
+    NoLayers,
+}
+
+/// An engine, and what was chosen about it.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The engine.
+    pub engine: &'static Engine,
+    options: Vec<(&'static str, String)>,
+}
+
+/// An option makes no sense for an engine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OptionError(String);
+
+impl Engine {
+    /// Whether it answers questions about states.
+    pub fn answers_states(&self) -> bool {
+        !matches!(self.run, Run::Runs)
+    }
+
+    /// Whether it answers questions about infinite runs.
+    pub fn answers_runs(&self) -> bool {
+        !matches!(self.run, Run::States(_))
+    }
+
+    /// Whether it searches depth-first, with a path that may be on disk.
+    pub fn has_path(&self) -> bool {
+        self.body == Body::DepthFirst && self.files != Files::None
+    }
+
+    /// Whether it expands all states, and can say how many there are.
+    pub fn explores(&self) -> bool {
+        matches!(self.run, Run::States(_) | Run::Chooses { .. })
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+impl PartialEq for Engine {
+    fn eq(&self, other: &Engine) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Engine {}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Kept::Layers(_) => "Layers",
+            Kept::Dropped => "Dropped",
+            Kept::NoLayers => "NoLayers",
+        })
+    }
+}
+
+impl fmt::Display for OptionValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionValue::OneOf(words) => formatter.write_str(&words.join("|")),
+            OptionValue::Expression => formatter.write_str("EXPRESSION"),
+        }
+    }
+}
+
+impl Chosen {
+    /// An engine as it is.
+    pub fn plain(engine: &'static Engine) -> Chosen {
+        Chosen { engine, options: Vec::new() }
+    }
+
+    /// An engine with options, each `key=value`.
+    ///
+    /// # Errors
+    /// If it has no such option, or an option cannot be that.
+    pub fn with<'o>(
+        engine: &'static Engine,
+        options: impl IntoIterator<Item = &'o str>,
+    ) -> Result<Chosen, OptionError> {
+        let mut chosen = Chosen::plain(engine);
+        for option in options {
+            chosen.set(option)?;
+        }
+        Ok(chosen)
+    }
+
+    fn set(&mut self, option: &str) -> Result<(), OptionError> {
+        let name = self.engine.name;
+        let (key, value) = option.split_once('=').ok_or_else(|| {
+            OptionError(format!("an option of an engine is KEY=VALUE, and {option:?} is not"))
+        })?;
+        let known = self.engine.options.iter().find(|known| known.key == key).ok_or_else(|| {
+            let keys: Vec<String> =
+                self.engine.options.iter().map(|known| format!("{}={}", known.key, known.value)).collect();
+            OptionError(match keys.is_empty() {
+                true => format!("the engine {name} has no options, so no {key:?}"),
+                false => format!("the engine {name} has no option {key:?}; it has {}", keys.join(", ")),
+            })
+        })?;
+        if let OptionValue::OneOf(words) = known.value
+            && !words.contains(&value)
+        {
+            return Err(OptionError(format!(
+                "the option {key} of the engine {name} is one of {}, not {value:?}",
+                words.join(", ")
+            )));
+        }
+        if self.option(known.key).is_some() {
+            return Err(OptionError(format!("the option {key} of the engine {name} is given twice")));
+        }
+        self.options.push((known.key, value.to_owned()));
+        Ok(())
+    }
+
+    /// What was chosen for an option, if anything was.
+    pub fn option(&self, key: &str) -> Option<&str> {
+        self.options.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The expression that was chosen, if the engine has an option of that kind.
+    pub fn expression(&self) -> Option<&str> {
+        let is_expression = |option: &&EngineOption| matches!(option.value, OptionValue::Expression);
+        self.option(self.engine.options.iter().find(is_expression)?.key)
+    }
+
+    /// Every option that was chosen, in the order given.
+    pub fn options(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.options.iter().map(|(key, value)| (*key, value.as_str()))
+    }
+}
+
+impl Answer {
+    /// Of a search that has no files.
+    pub(crate) fn in_memory(engine: &Engine, outcome: Outcome, kept: Kept) -> Answer {
+        Answer { engine: engine.name, outcome, kept, used: None, closing: None }
+    }
+}
