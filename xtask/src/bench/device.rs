@@ -6,11 +6,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use fathom_disk::budget::Budget;
-use fathom_disk::storage::{AlignedBuffer, FileKind, FileStorage, ReadRequest, Storage, Transport, Volume};
+use fathom_disk::storage::{
+    AlignedBuffer, FileKind, FileStorage, ReadRequest, Role, Storage, Transport, Volume,
+};
 
 use super::Random;
 
-const KIND: FileKind = FileKind("bench");
+const KIND: FileKind = FileKind::new("bench", Role::Bulk);
 const CHUNK: usize = 1 << 20;
 
 /// Sequential writes and reads, then random reads by depth, on a file of `mebibytes`.
