@@ -52,8 +52,7 @@ fn expected(row: &[String]) -> &str {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let engines: Vec<LivenessEngine> = LivenessEngine::EXACT
-        .into_iter()
+    let engines: Vec<LivenessEngine> = LivenessEngine::exact()
         .filter(|engine| {
             arguments.engines.is_empty() || arguments.engines.iter().any(|name| name == engine.name())
         })

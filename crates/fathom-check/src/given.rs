@@ -43,8 +43,8 @@
 use std::path::{Path, PathBuf};
 
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::auto;
-use fathom_search::engines::engine::{Chosen, Engine, Run};
+use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
+use fathom_search::engines::{auto, tier};
 
 use crate::answers::check::{self, Checked, Stop};
 use crate::answers::hunt;
@@ -209,7 +209,7 @@ impl<'a> Check<'a> {
         let chosen = match self.engine.run {
             Run::States(_) | Run::Chooses { .. } => Chosen::plain(self.engine),
             Run::Both => return Ok(hunt::check_bitstate(subject, plan, stop, resources, monitor)?),
-            Run::Runs => Chosen::plain(&auto::ENGINE),
+            Run::Runs | Run::Generated(_) => Chosen::plain(&auto::ENGINE),
         };
         let home = home.filter(|_| chosen.engine.resumes);
         Ok(check::check(subject, plan, &chosen, stop, resources, monitor, home.as_ref())?)
@@ -227,10 +227,10 @@ impl<'a> Check<'a> {
             fair: self.fair.clone(),
             faults: self.questions.faults,
             // States are generated on disk from the start if they are to be found there.
-            generation: match self.engine.run {
-                Run::States(_) if self.engine.resumes => Chosen::plain(self.engine),
-                _ => Chosen::plain(&auto::ENGINE),
-            },
+            generation: Chosen::plain(match self.engine.files {
+                Files::Always => &tier::ENGINE,
+                Files::None | Files::WhenNeeded => &auto::ENGINE,
+            }),
             stack: None,
         };
         let home = match self.lasting {

@@ -108,7 +108,7 @@ fn formulas_have_their_published_verdicts() {
         let property = &questions.properties(&model).expect("published formulas are understood")[0];
         // Engines that generate everything first are left to the task where that is much.
         let small = sizes[&row[0]] <= GENERATED_MAX;
-        for engine in LivenessEngine::EXACT.into_iter().filter(|it| small || *it == LivenessEngine::Ndfs) {
+        for engine in LivenessEngine::exact().filter(|it| small || *it == LivenessEngine::Ndfs) {
             let found = verdict(&model, property, engine);
             if found.word() != expected(&row) {
                 wrong.push(format!("{} {} with {}: {}", row[0], row[1], engine.name(), row[2]));
@@ -131,7 +131,7 @@ fn property_processes_have_their_published_verdicts_and_products() {
     for row in table(&folder, "property-processes.tsv") {
         let model = model(&folder.join("property-processes").join(&row[0]), &row[0]);
         let property = LivenessProperty::of_model(&model).expect("it is understood").expect("it is there");
-        for engine in LivenessEngine::EXACT {
+        for engine in LivenessEngine::exact() {
             assert_eq!(
                 verdict(&model, &property, engine).word(),
                 row[2],

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`task`] | what is a search asked, who watches, how does it end, what has it found? |
 //! | `expansion` | how do threads expand states? |
-//! | [`bodies`] | which loops are there? `stages`, `depth_first`, `passes` |
+//! | [`bodies`] | which loops are there? `stages`, `depth_first`, `passes`, `waves` |
 //! | [`stores`] | what is known of states, in memory or behind it? |
 //! | [`files`] | what does a search leave on a volume? |
 //! | [`engines`] | policies of the bodies, one file or folder each |

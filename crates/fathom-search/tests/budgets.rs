@@ -11,7 +11,7 @@ use fathom_model::span::Span;
 use fathom_model::steps::{Columns, Fault, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages::{StagePolicy, run};
-use fathom_search::engines::stern_dill::SternDill;
+use fathom_search::engines::stern_dill::{self, SternDill};
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::liveness::early::Early;
@@ -72,8 +72,9 @@ fn search(
             to_the_end(graph, judge, tier, &budget, threads)
         }
         Engine::SternDill => {
-            let opened = SternDill::new(&volume, &budget, shape, threads, [9; 16]);
-            let policy = opened.map_err(|error| format!("open: {error}"))?;
+            let options = stern_dill::Options::unlasting();
+            let opened = SternDill::open(&volume, &budget, shape, threads, options);
+            let (policy, _) = opened.map_err(|error| format!("open: {error}"))?;
             drop(steps);
             to_the_end(graph, judge, policy, &budget, threads)
         }

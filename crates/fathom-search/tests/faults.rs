@@ -17,7 +17,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages::{go_on, run};
 use fathom_search::engines::auto::{self, Disk};
 use fathom_search::engines::ndfs;
-use fathom_search::engines::stern_dill::SternDill;
+use fathom_search::engines::stern_dill;
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::stores::disk_set::DiskSet;
@@ -99,8 +99,13 @@ impl Subject<'_> {
                 auto::run(self.system, &budget, &settings, &Unobserved, &disk)?.1
             }
             Engine::SternDill => {
-                let mut policy = SternDill::new(&volume, &budget, shape, threads, [9; 16])?;
-                run(self.system, &mut policy, &budget, &settings, &Unobserved)?
+                let options = stern_dill::Options {
+                    tag: [3; 16],
+                    commit_every: Duration::ZERO,
+                    ..stern_dill::Options::unlasting()
+                };
+                let place = (&volume, true);
+                stern_dill::run(self.system, &budget, &settings, &Unobserved, place, options)?.1
             }
             Engine::Nested => return self.nested(&volume, &budget),
         };
@@ -148,7 +153,7 @@ impl Subject<'_> {
             Err(_) => assert!(storage.struck(), "{about}"),
         }
         // A bit that was written wrong stays wrong; and what is not committed is no engine's to find in its way.
-        if matches!(self.engine, Engine::SternDill | Engine::Nested) {
+        if self.engine == Engine::Nested {
             return (true, false);
         }
         match self.search(&storage) {

@@ -13,8 +13,9 @@ use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_model::checked::Checked;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
-use fathom_search::bodies::stages::{go_on, run};
+use fathom_search::bodies::stages::{StagePolicy, go_on, run};
 use fathom_search::engines::auto::{self, Disk};
+use fathom_search::engines::stern_dill::{self, Sizes, SternDill};
 use fathom_search::engines::tier::{Options, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::proof::audit::{Audit, AuditError};
@@ -29,8 +30,18 @@ struct Subject<'a> {
     judge: &'a Explored,
     /// At the least budget throughout.
     least: bool,
-    /// By `auto`, in RAM where it fits.
-    auto: bool,
+    engine: Engine,
+}
+
+/// By what it is searched.
+#[derive(Clone, Copy, Debug)]
+enum Engine {
+    Tier,
+    /// In RAM where it fits.
+    Auto,
+    SternDill,
+    /// What one has begun, another goes on with.
+    Any,
 }
 
 impl Subject<'_> {
@@ -69,22 +80,55 @@ impl Subject<'_> {
             ..Options::unlasting()
         };
         let volume = Volume::new(storage.clone());
+        let engine = match self.engine {
+            Engine::Any => [Engine::Tier, Engine::Auto, Engine::SternDill][random.below(3)],
+            engine => engine,
+        };
+        match engine {
+            Engine::Tier | Engine::Any => {
+                let (mut tier, boundary) = Tier::open(&volume, &budget, shape, threads, options)?;
+                drop(steps);
+                let outcome = self.take_up(&mut tier, boundary, &budget, threads, observer)?;
+                if outcome.ending == Ending::Complete {
+                    tier.put_to_rest(&outcome.boundary)?;
+                }
+                Ok(outcome)
+            }
+            Engine::Auto => {
+                drop(steps);
+                let disk = Disk { volume: &|| Ok(volume.clone()), lasts: true, options };
+                Ok(auto::run(self.system, &budget, &self.settings(threads), observer, &disk)?.1)
+            }
+            Engine::SternDill => {
+                let Options { tag, commit_every, keep_from, .. } = options;
+                // Tables that are full in the middle of a layer, and all threads at every close.
+                let few: fn(Sizes) -> Sizes = |sizes| Sizes { gathered_keys: 7, shared_keys_min: 0, ..sizes };
+                let sizes = [None, Some(few)][random.below(2)];
+                let options = stern_dill::Options { tag, commit_every, disk_limit: None, keep_from, sizes };
+                let (mut policy, boundary) = SternDill::open(&volume, &budget, shape, threads, options)?;
+                drop(steps);
+                let outcome = self.take_up(&mut policy, boundary, &budget, threads, observer)?;
+                if outcome.ending == Ending::Complete {
+                    policy.put_to_rest(&outcome.boundary)?;
+                }
+                Ok(outcome)
+            }
+        }
+    }
+
+    fn take_up<P: StagePolicy>(
+        &self,
+        policy: &mut P,
+        boundary: Option<Vec<u8>>,
+        budget: &Budget,
+        threads: usize,
+        observer: &dyn Observer,
+    ) -> Result<Outcome, SearchError> {
         let settings = self.settings(threads);
-        if self.auto {
-            drop(steps);
-            let disk = Disk { volume: &|| Ok(volume.clone()), lasts: true, options };
-            return Ok(auto::run(self.system, &budget, &settings, observer, &disk)?.1);
+        match boundary {
+            Some(boundary) => go_on(self.system, policy, budget, &settings, observer, &boundary),
+            None => run(self.system, policy, budget, &settings, observer),
         }
-        let (mut tier, boundary) = Tier::open(&volume, &budget, shape, threads, options)?;
-        drop(steps);
-        let outcome = match boundary {
-            Some(boundary) => go_on(self.system, &mut tier, &budget, &settings, observer, &boundary),
-            None => run(self.system, &mut tier, &budget, &settings, observer),
-        }?;
-        if outcome.ending == Ending::Complete {
-            tier.put_to_rest(&outcome.boundary)?;
-        }
-        Ok(outcome)
     }
 
     fn compare(&self, outcome: &Outcome) {
@@ -142,14 +186,14 @@ fn subject(seed: u64, states: usize, work: impl FnOnce(Subject<'_>)) {
         system: &Checked(graph),
         judge: &judge,
         least: seed.is_multiple_of(3),
-        auto: seed % 2 == 1,
+        engine: [Engine::Tier, Engine::Auto, Engine::SternDill, Engine::Any][seed as usize % 4],
     });
 }
 
 #[test]
 fn a_search_that_loses_power_is_taken_up_and_finds_the_same() {
     let long = std::env::var_os("FATHOM_LONG").is_some();
-    let (seeds, every) = if long { (80, 1) } else { (24, 4) };
+    let (seeds, every) = if long { (80, 1) } else { (32, 5) };
     let mut crashes = 0;
     for seed in 0..seeds {
         subject(seed, 40, |subject| {

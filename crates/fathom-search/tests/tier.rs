@@ -25,7 +25,7 @@ use fathom_model::values::PossibleValues;
 use fathom_search::bodies::stages::run;
 use fathom_search::engines::auto::{self, Disk, Kept};
 use fathom_search::engines::retrace;
-use fathom_search::engines::stern_dill::SternDill;
+use fathom_search::engines::stern_dill::{self, Sizes, SternDill};
 use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
 use fathom_search::files::closing_cost::ClosingCost;
 use fathom_search::task::watch::Finding;
@@ -63,11 +63,48 @@ const SHARES: [Choice; 14] = [
     Some(|shares| Shares { candidate_keys: shares.candidate_keys.min(20), run_bytes: 0, ..shares }),
 ];
 
+/// The same for `stern-dill`: as they are; tables that are full after a few keys; all threads close every layer; both, with many shards.
+const SIZES: [Option<fn(Sizes) -> Sizes>; 4] = [
+    None,
+    Some(|sizes| Sizes { gathered_keys: 3, ..sizes }),
+    Some(|sizes| Sizes { shared_keys_min: 0, ..sizes }),
+    Some(|sizes| {
+        let sizes = if sizes.checkers > 1 { Sizes { shards: 8, ..sizes } } else { sizes };
+        Sizes { gathered_keys: 5, handed_keys: 2, shared_keys_min: 0, log_block_keys: 1, ..sizes }
+    }),
+];
+
+fn stern_dill(
+    shape: &Shape,
+    budget: &Budget,
+    threads: usize,
+    sizes: Option<fn(Sizes) -> Sizes>,
+) -> SternDill {
+    let volume = Volume::in_memory(64);
+    let options = stern_dill::Options {
+        tag: [9; 16],
+        commit_every: Duration::ZERO,
+        sizes,
+        ..stern_dill::Options::unlasting()
+    };
+    let opened = SternDill::open(&volume, budget, shape, threads, options);
+    let (policy, boundary) = opened.expect("memory does not fail, and the budget suffices");
+    assert!(boundary.is_none(), "nothing is committed yet");
+    policy
+}
+
 /// A filter before all runs that are gone through, as long as runs leave memory for it; they do not fold.
 fn filtered(shares: Shares) -> Shares {
     let run_bytes = shares.run_bytes.max(shares.filter_bytes);
-    let toll_per_key = u64::MAX;
-    Shares { filter_ratio: 0, filter_bits: (1, 10), dense_ratio: u64::MAX, toll_per_key, run_bytes, ..shares }
+    let sweep_excess_ns_per_key = u64::MAX;
+    Shares {
+        filter_ratio: 0,
+        filter_bits: (1, 10),
+        dense_ratio: u64::MAX,
+        sweep_excess_ns_per_key,
+        run_bytes,
+        ..shares
+    }
 }
 
 /// A filter before all runs that are gone through which denies nothing.
@@ -76,13 +113,18 @@ fn denies_nothing(shares: Shares) -> Shares {
 }
 
 fn eager(shares: Shares) -> Shares {
-    Shares { dense_ratio: 0, regret_per_key: (0, 0), table_bytes: shares.table_bytes.min(2 << 10), ..shares }
+    Shares {
+        dense_ratio: 0,
+        wasted_decodes_per_key: (0, 0),
+        table_bytes: shares.table_bytes.min(2 << 10),
+        ..shares
+    }
 }
 
 /// Runs fold into a trie though layers are dense, once they have cost so many nanoseconds per key.
-fn folding<const TOLL: u64>(shares: Shares) -> Shares {
+fn folding<const EXCESS_NS: u64>(shares: Shares) -> Shares {
     let run_bytes = shares.run_bytes.max(shares.filter_bytes);
-    Shares { toll_per_key: TOLL, dense_ratio: u64::MAX, run_bytes, ..shares }
+    Shares { sweep_excess_ns_per_key: EXCESS_NS, dense_ratio: u64::MAX, run_bytes, ..shares }
 }
 
 fn options(plan: Plan, shares: Choice) -> Options {
@@ -116,10 +158,8 @@ fn check(system: &dyn TransitionSystem, judge: &Explored, seed: u64) {
             tier
         };
         check_against_judge(system, judge, &make, budget_bytes, threads, tuning);
-        let make = |shape: &Shape, budget: &Budget, threads: usize| {
-            let volume = Volume::in_memory(64);
-            SternDill::new(&volume, budget, shape, threads, [9; 16]).expect("memory does not fail")
-        };
+        let sizes = SIZES[random.below(SIZES.len())];
+        let make = |shape: &Shape, budget: &Budget, threads: usize| stern_dill(shape, budget, threads, sizes);
         check_against_judge(system, judge, &make, budget_bytes, threads, tuning);
     }
 }
@@ -202,6 +242,29 @@ fn small_graphs_are_explored_in_every_combination_as_the_judge_explores_them() {
                         "seed {seed}, {budget_bytes} bytes, {threads} threads, shares {number}, {plan:?}"
                     );
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn stern_and_dill_explore_small_graphs_in_every_combination_as_the_judge_does() {
+    for seed in 1000..1012 {
+        let graph = random_graph(&mut Random::new(seed), 60);
+        let judge = explore(&graph, Limits::states(usize::MAX)).expect("graphs are small");
+        let system = Checked(graph);
+        for (budget_bytes, threads) in BUDGETS.iter().flat_map(|bytes| [(*bytes, 1), (*bytes, 2)]) {
+            for (number, sizes) in SIZES.into_iter().enumerate() {
+                let make = |shape: &Shape, budget: &Budget, threads: usize| {
+                    stern_dill(shape, budget, threads, sizes)
+                };
+                let outcome = std::panic::catch_unwind(|| {
+                    for tuning in TUNINGS {
+                        check_against_judge(&system, &judge, &make, budget_bytes, threads, tuning());
+                    }
+                });
+                let what = format!("{budget_bytes} bytes, {threads} threads, sizes {number}");
+                assert!(outcome.is_ok(), "seed {seed}, {what}");
             }
         }
     }

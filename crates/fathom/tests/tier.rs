@@ -50,8 +50,8 @@ fn a_run_that_is_killed_goes_on_and_finds_the_same() {
             let path = model(name);
             let (ram, threads) = (["24MiB", "32MiB", "64MiB"][random.below(3)], ["1", "2"][random.below(2)]);
             let mut words = on_disk(&path, &folder);
-            // What one engine has begun, the other goes on with.
-            words[3] = ["tier", "auto"][random.below(2)];
+            // What one engine has begun, another goes on with.
+            words[3] = ["tier", "auto", "stern-dill"][random.below(3)];
             words.extend(["--resume", "--commit-every", "10ms", "--ram", ram, "--threads", threads]);
             let mut child =
                 fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
@@ -261,9 +261,47 @@ fn stern_and_dill_find_the_same() {
     assert_eq!(ran.json()["engine"], "stern-dill");
     assert!(ran.json()["disk"]["read"].as_u64() > Some(0));
     assert!(!place.path().join(".fathom").exists());
-    let ran = run(&[&words[..], &["--keep"]].concat());
+    let ran = run(&[&words[..], &["--plan", "scan"]].concat());
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("only the engines auto, tier"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--plan is not for the engine stern-dill"), "{}", ran.stderr);
+}
+
+#[test]
+fn stern_and_dill_killed_again_and_again_find_the_same_and_prove_it() {
+    let kills = if std::env::var_os("FATHOM_LONG").is_some() { 100 } else { 3 };
+    let (name, path) = ("nine_puzzle.dve", model("nine_puzzle.dve"));
+    let expected = undisturbed(name);
+    let mut random = Random::new(12);
+    let (mut killed, mut resumed) = (0, 0);
+    while killed < kills {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("run").display().to_string();
+        let mut longest = 1000;
+        let ran = loop {
+            let (ram, threads) = (["24MiB", "64MiB"][random.below(2)], ["1", "2"][random.below(2)]);
+            let mut words = on_disk(&path, &folder);
+            words[3] = "stern-dill";
+            words.extend(["--resume", "--commit-every", "10ms", "--ram", ram, "--threads", threads]);
+            let mut child =
+                fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+            std::thread::sleep(Duration::from_millis(random.below(longest) as u64));
+            longest += longest / 4;
+            child.kill().expect("it is ours");
+            let output = child.wait_with_output().expect("it ends");
+            if output.status.code().is_some() {
+                break Ran::of(output);
+            }
+            killed += 1;
+            resumed += usize::from(search_folder::manifest(&Path::new(&folder).join("states")).is_some());
+        };
+        assert_eq!((ran.code, facts(&ran)), (Some(0), expected.clone()), "{}", ran.stderr);
+        assert_eq!(ran.json()["engine"], "stern-dill");
+        assert!(ran.json()["disk"]["at_rest"].as_u64() > Some(0), "{}", ran.stdout);
+        let audit = run(&["audit", &folder]);
+        assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);
+    }
+    eprintln!("{killed} kills, {resumed} behind a commit");
+    assert!(resumed > 0, "none of {killed} kills was behind a commit");
 }
 
 #[test]

@@ -211,6 +211,7 @@ pub fn check(
             settings: &settings,
             observer: monitor,
             home,
+            in_scratch: false,
             measure: None,
         },
     )?;

@@ -69,6 +69,7 @@ pub fn explore(
                 settings: &settings,
                 observer: monitor,
                 home,
+                in_scratch: false,
                 measure: None,
             },
         )

@@ -3,25 +3,28 @@
 //! A state from which none does is shown by a shortest path to it. The path is replayed on a fresh interpreter, which then looks for the goal in
 //! what can be reached from there, as far as [`JUDGED_STATES_MAX`] states go.
 
+use fathom_search::engines::auto;
+use fathom_search::engines::engine::Chosen;
 use std::collections::HashSet;
 use std::path::Path as FilePath;
 use std::time::Instant;
 
 use fathom_disk::budget::Budget;
+use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Labels};
 use fathom_model::system::TransitionSystem;
-use fathom_search::bodies::stages;
-use fathom_search::engines::ram::RamTable;
 use fathom_search::error::SearchError;
+use fathom_search::files::closed_set::Reached;
 use fathom_search::liveness::possible;
-use fathom_search::task::{self, Ending, Observer, Tuning};
+use fathom_search::task::{self, Observer, Tuning};
 use fathom_search::traces::one_state::OneState;
 use fathom_search::traces::path::{Path, Room};
-use fathom_search::traces::trace::path_to;
+use fathom_search::traces::trace::path_through;
 
 use crate::answers::check::{Answer, Checked, Judge, Stop, Verdict, told};
-use crate::answers::exploration::{Counts, Exploration, Usage, limit_of};
+use crate::answers::exploration::{Counts, DiskUsage, Exploration, Usage, limit_of};
 use crate::engines::layer_engine;
+use crate::engines::states::States;
 use crate::error::RunError;
 use crate::folder::scratch::{PARENT, Scratch};
 use crate::limit::Limit;
@@ -39,7 +42,7 @@ pub const JUDGED_STATES_MAX: usize = 20_000;
 /// What a state that the judge looks at takes beside its records.
 const STATE_BYTES: usize = 128;
 
-/// Answers one question in a search of its own: all states in memory, then passes over them.
+/// Answers one question in a search of its own: all states, in RAM and from where memory ends on disk, then waves back from where the goal is true.
 pub fn check(
     model: &Model,
     possibility: &Possibility,
@@ -49,35 +52,46 @@ pub fn check(
     let began = Instant::now();
     let system = model.system(std::slice::from_ref(&possibility.goal), Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
-    let settings = settings(resources);
-    let mut table = RamTable::new(system.shape(), &budget, resources.threads)?;
-    let generated = stages::run(&system, &mut table, &budget, &settings, monitor)?;
-    table.forget_table()?;
-    let mut limit = limit_of(generated.ending, monitor);
-    let mut counts = Counts::of(&generated);
+    let generated = layer_engine::search(
+        &Chosen::plain(&auto::ENGINE),
+        &layer_engine::Task {
+            system: &system,
+            budget: &budget,
+            settings: &settings(resources),
+            observer: monitor,
+            home: None,
+            in_scratch: true,
+            measure: None,
+        },
+    )?;
+    let layer_engine::Searched { engine, kept, outcome, gave_up, disk, .. } = generated;
+    let mut limit = gave_up.or_else(|| limit_of(outcome.ending, monitor));
+    let mut counts = Counts::of(&outcome);
     let mut trapped = None;
-    if generated.ending == Ending::Complete {
-        let scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
-        let volume = scratch.volume().map_err(RunError::Scratch)?;
-        let layers = generated.layers.iter().count() as u64;
-        match possible::run(&system, 0, &table, layers, &volume, &budget, monitor) {
-            Ok(outcome) => {
-                limit = outcome.stopped.then(|| monitor.reason());
-                counts.visits += outcome.visits;
-                counts.edges += outcome.edges;
-                trapped = outcome.trapped;
+    if limit.is_none() {
+        let kept = kept.generated();
+        let layers = (outcome.layers.len() as u64, outcome.boundary);
+        let mut states = States::new(&system, kept, layers, &budget, monitor)?;
+        match states.ask(&|reached| asked(&system, reached, &budget, monitor)) {
+            Ok(answer) => {
+                limit = answer.stopped.then(|| monitor.reason());
+                counts.visits += answer.visits;
+                counts.edges += answer.edges;
+                trapped = answer.trapped.map(|trapped| (states, trapped));
             }
-            Err(SearchError::Budget(_)) => limit = Some(Limit::Ram),
-            Err(other) => return Err(other.into()),
+            Err(RunError::Search(SearchError::Budget(_) | SearchError::LeastBudget { .. })) => {
+                limit = Some(Limit::Ram);
+            }
+            Err(other) => return Err(other),
         }
     }
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
     let found = trapped.is_some();
-    let trace = trapped.map(|(layer, record)| {
+    let trace = trapped.map(|(mut states, (layer, record))| {
         let (room, observer) = (layer_engine::room(&budget, None), monitor.tracing());
-        let path = path_to(&system, &table, &room, &*observer, (layer, &record))?;
-        trap(model, possibility, path.expect("all layers are kept"), &room, &*observer)
+        let path = states.ask(&|reached| path_to(&system, reached, &room, &*observer, (layer, &record)))?;
+        trap(model, possibility, path, &room, &*observer)
     });
     let (trace, untraced) = told(trace, monitor)?;
     let verdict = match (found, limit) {
@@ -86,7 +100,7 @@ pub fn check(
         (false, Some(_)) => Verdict::Unknown,
     };
     let exploration = Exploration {
-        engine: "ram",
+        engine,
         store: None,
         automaton: None,
         limit,
@@ -94,7 +108,7 @@ pub fn check(
         record_bits: system.shape().width_bits,
         coverage: None,
         usage: Usage::of(resources, &budget, elapsed),
-        disk: None,
+        disk: disk.map(DiskUsage::of),
         cost: None,
         passes: None,
         early: None,
@@ -103,6 +117,31 @@ pub fn check(
     let property = possibility.property.clone();
     let answers = vec![Answer { property, verdict, trace, untraced, vacuous: false, search }];
     Ok(Checked::new(answers, exploration, Stop::First))
+}
+
+/// Whether the goal can still be reached from all states, whose order and numbers are in files that go away.
+fn asked(
+    system: &dyn TransitionSystem,
+    reached: &dyn Reached,
+    budget: &Budget,
+    monitor: &dyn Monitor,
+) -> Result<possible::Outcome, RunError> {
+    let scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
+    let volume = scratch.volume().map_err(RunError::Scratch)?;
+    Ok(possible::run(system, 0, reached, &volume, budget, monitor)?)
+}
+
+/// The least shortest path to a state of a layer.
+fn path_to(
+    system: &dyn TransitionSystem,
+    reached: &dyn Reached,
+    room: &Room,
+    observer: &dyn Observer,
+    state: (u64, &[u64]),
+) -> Result<Path, RunError> {
+    let visit =
+        |layer: u64, visit: &mut dyn FnMut(Records<'_>)| reached.visit_layer(layer, visit).map(|()| true);
+    Ok(path_through(system, &visit, room, observer, state)?.expect("all layers are kept"))
 }
 
 /// All states are generated, whatever they are like.

@@ -48,6 +48,7 @@ pub fn observe(model: &Model, resources: &Resources, monitor: &dyn Monitor) -> R
             settings: &settings,
             observer: &measuring,
             home: None,
+            in_scratch: false,
             measure: None,
         },
     )?

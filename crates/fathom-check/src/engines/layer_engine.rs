@@ -1,7 +1,8 @@
 //! How is a system given to an engine that expands all states, and what is left of its search?
 
+use std::any::Any;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use fathom_disk::budget::Budget;
@@ -11,7 +12,7 @@ use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages;
 use fathom_search::engines::engine::{self, Answer, Ask, Chosen, FilePlace, Measure, Run};
-use fathom_search::engines::{ram, retrace, tier};
+use fathom_search::engines::{auto, ram, retrace, tier};
 use fathom_search::error::SearchError;
 use fathom_search::files::disk_use::DiskUse;
 use fathom_search::files::journal::StoredLayers;
@@ -64,8 +65,10 @@ pub struct Task<'a> {
     pub settings: &'a Settings,
     /// Who watches.
     pub observer: &'a dyn Observer,
-    /// Where runs that can last live; without it files live in memory and nothing lasts.
+    /// Where runs that can last live.
     pub home: Option<&'a Home>,
+    /// Whether files without a home are in a folder that goes with them, not in memory.
+    pub in_scratch: bool,
     /// How far a state has come, if the engine wants to know.
     pub measure: Option<Measure<'a>>,
 }
@@ -75,11 +78,14 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
     let (Run::States(run) | Run::Chooses { states: run, .. }) = chosen.engine.run else {
         unreachable!("the engine {} does not expand all states", chosen.engine.name)
     };
-    let Task { system, budget, settings, observer, home, measure } = *task;
-    let memory = OnceLock::new();
+    let Task { system, budget, settings, observer, home, measure, .. } = *task;
+    let passing = OnceLock::new();
     let volume = || match home {
         Some(home) => home.volume().cloned().map_err(|error| SearchError::Place(Box::new(error))),
-        None => Ok(memory.get_or_init(|| Volume::in_memory(4096)).clone()),
+        None => match passing.get() {
+            Some(volume) => Ok(Volume::clone(volume)),
+            None => passing_volume(task).map(|volume| passing.get_or_init(|| volume).clone()),
+        },
     };
     let disk = home.map_or_else(DiskSettings::default, |home| home.settings().clone());
     let place = FilePlace {
@@ -103,12 +109,22 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
                 outcome,
             })
         }
-        Err(error) => gave_up(task, error, &volume()?, &place),
+        Err(error) => gave_up(chosen, task, error, &volume()?, &place),
     }
+}
+
+/// Files that are gone with the search.
+fn passing_volume(task: &Task<'_>) -> Result<Volume, SearchError> {
+    if !task.in_scratch {
+        return Ok(Volume::in_memory(4096));
+    }
+    let made = Scratch::under(Path::new(PARENT)).and_then(Scratch::into_volume);
+    made.map_err(|error| SearchError::Place(Box::new(error)))
 }
 
 /// What is known where a search had to give up for want of room: what was committed. Any other error is one.
 fn gave_up(
+    chosen: &Chosen,
     task: &Task<'_>,
     error: SearchError,
     volume: &Volume,
@@ -121,7 +137,12 @@ fn gave_up(
     let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
     let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
     Ok(Searched {
-        engine: if used.closed_set > 0 { tier::ENGINE.name } else { ram::ENGINE.name },
+        engine: match chosen.engine.run {
+            // What it has chosen shows in the files.
+            Run::Chooses { .. } if used.closed_set > 0 => tier::ENGINE.name,
+            Run::Chooses { .. } => ram::ENGINE.name,
+            _ => chosen.engine.name,
+        },
         gave_up: Some(limit),
         disk: Some(disk_figures(used, &volume.counts(), &outcome)),
         cost: None,
@@ -169,6 +190,20 @@ pub(crate) fn room_used_up(error: &SearchError) -> Option<Limit> {
 }
 
 impl Kept {
+    /// What an engine that generates states has kept.
+    pub(crate) fn generated(self) -> auto::Kept {
+        let Kept::ByEngine(engine::Kept::Layers(layers)) = self else {
+            unreachable!("the layers of a generation are kept")
+        };
+        let layers: Box<dyn Any> = layers;
+        match layers.downcast() {
+            Ok(kept) => *kept,
+            Err(layers) => auto::Kept::Tier(
+                layers.downcast().expect("states are generated in RAM and then on disk, or on disk"),
+            ),
+        }
+    }
+
     /// Visits the states of a layer, in any order; false if they are not kept.
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         match self {

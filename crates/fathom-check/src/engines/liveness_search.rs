@@ -39,7 +39,7 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
     match task.engine {
         LivenessEngine::Auto => by_itself(product, task),
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => counted::search(product, task, nested::search),
-        LivenessEngine::Ddfs => counted::search(product, task, semi_external::search),
+        LivenessEngine::Generated(_) => counted::search(product, task, semi_external::search),
         LivenessEngine::SemiOwcty => semi_external::search(product, task),
     }
 }

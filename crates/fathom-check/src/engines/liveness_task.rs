@@ -1,7 +1,7 @@
 //! What is a search for an accepting run asked, and what does it find out?
 
-use fathom_search::engines::engine::{Chosen, Engine};
-use fathom_search::engines::{auto, bitstate, ddfs, ndfs, semi_owcty};
+use fathom_search::engines::engine::{Chosen, Engine, Run};
+use fathom_search::engines::{auto, bitstate, ndfs, registry, semi_owcty};
 use std::path::Path as FilePath;
 
 use fathom_disk::budget::Budget;
@@ -30,8 +30,8 @@ pub enum LivenessEngine {
     Ndfs,
     /// Fix-point over a perfect hash, exact.
     SemiOwcty,
-    /// Double depth-first search over a perfect hash, exact.
-    Ddfs,
+    /// Another one over all states once they are generated, exact; its entry says how.
+    Generated(&'static Engine),
     /// Nested depth-first search with three bits per state: it may miss.
     Bitstate,
 }
@@ -114,13 +114,20 @@ impl Searched {
 
 impl LivenessEngine {
     /// Those that miss nothing.
-    pub const EXACT: [LivenessEngine; 4] =
-        [LivenessEngine::Auto, LivenessEngine::Ndfs, LivenessEngine::SemiOwcty, LivenessEngine::Ddfs];
+    pub fn exact() -> impl Iterator<Item = LivenessEngine> {
+        registry::ENGINES
+            .into_iter()
+            .filter_map(LivenessEngine::of)
+            .filter(|engine| *engine != LivenessEngine::Bitstate)
+    }
 
     /// How an engine looks for accepting runs, if it does.
-    pub fn of(engine: &Engine) -> Option<LivenessEngine> {
-        let all = LivenessEngine::EXACT.into_iter().chain([LivenessEngine::Bitstate]);
-        all.into_iter().find(|it| it.name() == engine.name)
+    pub fn of(engine: &'static Engine) -> Option<LivenessEngine> {
+        let special =
+            [LivenessEngine::Auto, LivenessEngine::Ndfs, LivenessEngine::SemiOwcty, LivenessEngine::Bitstate];
+        let special = special.into_iter().find(|it| it.name() == engine.name);
+        let generated = matches!(engine.run, Run::Generated(_));
+        special.or_else(|| generated.then_some(LivenessEngine::Generated(engine)))
     }
 
     /// What it is called.
@@ -129,7 +136,7 @@ impl LivenessEngine {
             LivenessEngine::Auto => auto::ENGINE.name,
             LivenessEngine::Ndfs => ndfs::ENGINE.name,
             LivenessEngine::SemiOwcty => semi_owcty::ENGINE.name,
-            LivenessEngine::Ddfs => ddfs::ENGINE.name,
+            LivenessEngine::Generated(engine) => engine.name,
             LivenessEngine::Bitstate => bitstate::ENGINE.name,
         }
     }

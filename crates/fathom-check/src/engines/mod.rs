@@ -8,6 +8,7 @@
 //! | `nested` | how is an accepting run looked for on the fly, depth-first? |
 //! | `counted` | how does an engine that knows accepting states alone search a product with several marks? |
 //! | `semi_external` | how is a product generated that may not fit in memory, and searched for an accepting run? |
+//! | `states` | where are all states of a system, when something is asked of them that takes memory, too? |
 //! | `while_generating` | how does `auto` look for accepting runs while it generates all states? |
 //! | [`liveness_search`] | which engine looks for an accepting run, and how? |
 
@@ -18,4 +19,5 @@ pub mod liveness_search;
 pub mod liveness_task;
 mod nested;
 pub(crate) mod semi_external;
+pub(crate) mod states;
 mod while_generating;

@@ -7,29 +7,28 @@
 //! What generated the states gives its memory back before the passes. Their files are in a folder of their own: of the home, where ranks stay as the proof that a property holds, or
 //! one that goes away.
 
-use fathom_search::engines::engine;
-use std::any::Any;
+use fathom_search::engines::engine::{Engine, Run};
 use std::io;
 use std::path::Path as FilePath;
 
 use fathom_disk::manifest::RunDirectory;
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::depth_first::Found;
-use fathom_search::engines::auto::{self, Disk, InRam};
-use fathom_search::engines::semi_owcty::{Outcome as Passed, Search};
-use fathom_search::engines::tier::{Options, Plan, Tier};
+use fathom_search::engines::auto;
 use fathom_search::engines::{ddfs, semi_owcty};
 use fathom_search::error::SearchError;
-use fathom_search::files::closed_set::{KeptLayers, Reached};
+use fathom_search::files::closed_set::Reached;
 use fathom_search::files::successor_graph::GraphUse;
+use fathom_search::liveness::semi_external::{Outcome as Passed, Search};
 use fathom_search::proof::ranks;
 use fathom_search::task::watch::{Condition, Finding};
 use fathom_search::task::{self, Ending, Observer, Tuning};
 use fathom_search::traces::lasso::Lasso;
 
 use crate::engines::figures::{Layers, PassFigures};
-use crate::engines::layer_engine::{self, Kept};
+use crate::engines::layer_engine;
 use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
+use crate::engines::states::{NEVER, States};
 use crate::error::RunError;
 use crate::folder::home::{Home, HomeError};
 use crate::folder::scratch::{PARENT, Scratch};
@@ -66,6 +65,7 @@ pub(crate) fn generate(
         settings: &settings,
         observer,
         home: task.home,
+        in_scratch: false,
         measure: None,
     };
     Ok(layer_engine::search(task.generation, &generation)?)
@@ -111,10 +111,8 @@ pub(crate) fn decide(
     // In order, they take about as much again.
     let used = searched.disk.as_ref().map_or(0, |(disk, _)| disk.layers + 2 * disk.closed_set);
     drop(outcome);
-    let passed = match generated_states(kept) {
-        auto::Kept::Tier(tier) => over_files(system, task, *tier, used),
-        auto::Kept::Ram(in_ram) => over_layers(system, task, in_ram, searched.layers.len() as u64, &boundary),
-    };
+    let kept = kept.generated();
+    let passed = over_states(system, task, kept, (searched.layers.len() as u64, boundary), used);
     match passed {
         Err(RunError::Search(SearchError::Budget(_) | SearchError::LeastBudget { .. })) => {
             searched.ending = Ending::Budget;
@@ -129,15 +127,6 @@ pub(crate) fn decide(
     Ok(searched)
 }
 
-/// What an engine that generates states has kept.
-fn generated_states(kept: Kept) -> auto::Kept {
-    let Kept::ByEngine(engine::Kept::Layers(layers)) = kept else {
-        unreachable!("the layers of a generation are kept")
-    };
-    let layers: Box<dyn Any> = layers;
-    *layers.downcast().expect("states are generated in RAM and then on disk, or on disk")
-}
-
 /// Whether an error says that there is no more room for files.
 fn no_room(error: &RunError) -> Option<Limit> {
     match error {
@@ -147,17 +136,19 @@ fn no_room(error: &RunError) -> Option<Limit> {
     }
 }
 
-/// Passes over states on disk, whose files take `used` bytes when they are in order.
-fn over_files(
+/// Passes over all states; those on disk are in files that take `used` bytes when they are in order.
+fn over_states(
     system: &dyn TransitionSystem,
     task: &Task<'_>,
-    tier: Tier,
+    kept: auto::Kept,
+    layers: (u64, Vec<u8>),
     used: u64,
 ) -> Result<Passed, RunError> {
-    let finished = tier.into_finished()?;
+    let mut states = States::new(system, kept, layers, task.budget, task.monitor)?;
+    let used = if states.are_on_disk() { used } else { 0 };
     match task.home.and_then(|home| home.settings().limit).filter(|limit| used > *limit) {
         Some(limit) => Err(SearchError::DiskLimit { used, limit }.into()),
-        None => passes(system, task, &finished, used),
+        None => states.ask(&|reached| passes(system, task, reached, used)),
     }
 }
 
@@ -175,45 +166,12 @@ fn chosen(task: &Task<'_>, generated: &layer_engine::Searched) -> Result<Livenes
     // Only states that may recur are numbered; to count them takes a look at all.
     let recurring = generated.kept.count(layers.len() as u64, task.recurs)?.unwrap_or(layers.sum());
     let by_passes = fits(recurring, FIX_POINT_BITS) || !fits(recurring, DEPTH_FIRST_BITS);
-    Ok(if by_passes { LivenessEngine::SemiOwcty } else { LivenessEngine::Ddfs })
+    Ok(if by_passes { LivenessEngine::SemiOwcty } else { LivenessEngine::Generated(&ddfs::ENGINE) })
 }
 
 /// Bits per state of the fix-point, and of a depth-first search over a perfect hash.
 const FIX_POINT_BITS: u64 = 10;
 const DEPTH_FIRST_BITS: u64 = 4;
-
-/// Passes over states in RAM; if that does not leave enough memory for them, over the same states on disk.
-fn over_layers(
-    system: &dyn TransitionSystem,
-    task: &Task<'_>,
-    mut in_ram: Box<InRam>,
-    layers: u64,
-    boundary: &[u8],
-) -> Result<Passed, RunError> {
-    in_ram.forget_table()?;
-    let passed = passes(system, task, &KeptLayers::new(&*in_ram, layers, system.shape())?, 0);
-    if !matches!(passed, Err(RunError::Search(SearchError::Budget(_)))) {
-        return passed;
-    }
-    task.monitor.say("the memory does not suffice for states and passes: the states go to disk");
-    let scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
-    let volume = scratch.volume().map_err(RunError::Scratch)?;
-    let options = Options {
-        tag: [0; 16],
-        plan: Plan::LookUp,
-        commit_every: NEVER,
-        disk_limit: None,
-        keep_from: 0,
-        shares: None,
-    };
-    let disk = Disk { volume: &|| Ok(volume.clone()), lasts: false, options };
-    let kept = auto::Kept::Ram(in_ram);
-    let finished = auto::finished(kept, boundary, system.shape(), task.budget, &disk)?;
-    passes(system, task, &finished, 0)
-}
-
-/// What goes away is not committed on the way.
-const NEVER: std::time::Duration = std::time::Duration::from_secs(u32::MAX as u64);
 
 /// Looks for an accepting run among all states, whose files take `used` bytes.
 fn passes(
@@ -255,7 +213,7 @@ fn passes(
     };
     let Some(home) = lasting else {
         return Ok(match task.engine {
-            LivenessEngine::Ddfs => ddfs::run(&search, reached)?,
+            LivenessEngine::Generated(engine) => over_generated(engine, &search, reached)?,
             _ => semi_owcty::run(&search, reached)?,
         });
     };
@@ -266,13 +224,25 @@ fn passes(
         return Ok(Passed { classes: Some(0), ..Passed::default() });
     }
     let passed = match task.engine {
-        LivenessEngine::Ddfs => ddfs::run(&search, reached)?,
+        LivenessEngine::Generated(engine) => over_generated(engine, &search, reached)?,
         _ => semi_owcty::run_certified(&search, reached, &mut directory, home.tag())?,
     };
     // What was needed for the passes goes; what is committed stays.
     drop(directory);
     RunDirectory::open(&volume, home.tag()).map_err(SearchError::from)?;
     Ok(passed)
+}
+
+/// Asks an engine about all states.
+fn over_generated(
+    engine: &Engine,
+    search: &Search<'_>,
+    reached: &dyn Reached,
+) -> Result<Passed, SearchError> {
+    let Run::Generated(run) = engine.run else {
+        unreachable!("the engine {} is not asked about all states", engine.name)
+    };
+    run(search, reached)
 }
 
 /// The way to a fault.
@@ -329,11 +299,8 @@ impl Searched {
         self.visits += passed.visits;
         self.edges += passed.edges;
         self.certified = passed.classes.is_some();
-        self.passes = Some(PassFigures {
-            rounds: passed.rounds,
-            graph: passed.graph_bytes,
-            taken_up: passed.taken_up.map(|stand| stand.rounds),
-        });
+        self.passes =
+            Some(PassFigures { rounds: passed.rounds, graph: passed.graph_bytes, taken_up: passed.taken_up });
         self.lasso = passed.lasso;
     }
 }

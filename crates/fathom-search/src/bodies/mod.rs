@@ -1,5 +1,6 @@
 //! Which loops are there? Each is written once; engines are their policies.
 
 pub mod depth_first;
-pub mod passes;
+pub(crate) mod passes;
 pub mod stages;
+pub(crate) mod waves;

@@ -13,7 +13,7 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 use fathom_model::system::TransitionSystem;
 
-use super::engine::{self, Answer, Ask, Body, Engine, FilePlace, Files, Run, Threads};
+use super::engine::{self, Answer, Ask, Body, Engine, Files, Run, Threads};
 use super::ram::{self, RamTable};
 use super::tier::{self, Options, PLAN, Tier};
 use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy, close_alone};
@@ -49,25 +49,7 @@ pub static ENGINE: Engine = Engine {
 };
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
-    answer(ask, run)
-}
-
-/// [`run`] or [`run_on_disk`].
-type RunOnDisk = fn(
-    &dyn TransitionSystem,
-    &Budget,
-    &Settings,
-    &dyn Observer,
-    &Disk<'_>,
-) -> Result<(Kept, Outcome), SearchError>;
-
-/// Searches with the states on disk, at the latest when memory ends, from the beginning or from what is committed.
-pub(super) fn answer(ask: &Ask<'_>, run: RunOnDisk) -> Result<Answer, SearchError> {
-    let FilePlace { volume, tag, lasts, limit, commit_every, keep_layers } = *ask.place;
-    let plan = tier::plan(ask.chosen);
-    let keep_from = if keep_layers { 0 } else { u64::MAX };
-    let options = Options { tag, plan, commit_every, disk_limit: limit, keep_from, shares: None };
-    let disk = Disk { volume, lasts, options };
+    let disk = Disk { volume: ask.place.volume, lasts: ask.place.lasts, options: tier::options(ask) };
     let (kept, outcome) = run(ask.system, ask.budget, ask.settings, ask.observer, &disk)?;
     let used = kept.disk_use();
     let (engine, closing) = match &kept {
@@ -156,17 +138,6 @@ pub fn run(
     }
 }
 
-/// Searches on disk from the start; or goes on with what is committed in the volume.
-pub fn run_on_disk(
-    system: &dyn TransitionSystem,
-    budget: &Budget,
-    settings: &Settings,
-    observer: &dyn Observer,
-    disk: &Disk<'_>,
-) -> Result<(Kept, Outcome), SearchError> {
-    Task { system, budget, settings, observer, disk }.on_disk()
-}
-
 /// The states of a search that is complete, on disk if they are not there yet, with all memory of the search given back.
 pub fn finished(
     kept: Kept,
@@ -246,15 +217,9 @@ impl Task<'_> {
 
     /// Searches on disk, from the start or from what is committed.
     fn on_disk(&self) -> Result<(Kept, Outcome), SearchError> {
-        let Task { system, budget, settings, observer, .. } = *self;
-        let (mut tier, boundary) = self.tier()?;
-        let outcome = match boundary {
-            Some(boundary) => stages::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
-            None => stages::run(system, &mut tier, budget, settings, observer)?,
-        };
-        if self.disk.lasts && outcome.ending == Ending::Complete {
-            tier.put_to_rest(&outcome.boundary)?;
-        }
+        let Task { system, budget, settings, observer, disk } = *self;
+        let place = (&(disk.volume)()?, disk.lasts);
+        let (tier, outcome) = tier::run(system, budget, settings, observer, place, disk.options)?;
         Ok((Kept::Tier(Box::new(tier)), outcome))
     }
 

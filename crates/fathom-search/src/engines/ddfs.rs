@@ -16,11 +16,11 @@ use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 
 use super::engine::{Body, Engine, Files, Run, Threads};
-use super::semi_owcty::{Outcome, Search, with_stem};
 use crate::bodies::depth_first::path_stack::{PathStack, Spill};
 use crate::bodies::depth_first::{Purpose, Walk};
 use crate::error::SearchError;
 use crate::files::closed_set::{ClosedSet, Reached};
+use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::stores::Visited;
 use crate::stores::bits::Bits;
 use crate::task::Ending;
@@ -42,7 +42,7 @@ pub static ENGINE: Engine = Engine {
     body: Body::DepthFirst,
     stores: &["tier"],
     options: &[],
-    run: Run::Runs,
+    run: Run::Generated(run),
 };
 
 /// Bytes of a block of the file of accepting states, at most.

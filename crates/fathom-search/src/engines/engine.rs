@@ -13,8 +13,10 @@ use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
+use crate::files::closed_set::Reached;
 use crate::files::closing_cost::ClosingCost;
 use crate::files::disk_use::DiskUse;
+use crate::liveness::semi_external::{self, Search};
 use crate::stores::Layered;
 use crate::task::{Observer, Outcome, Settings};
 
@@ -90,8 +92,10 @@ pub enum Files {
 pub enum Run {
     /// Questions about states, by expanding all of them.
     States(fn(&Ask<'_>) -> Result<Answer, SearchError>),
-    /// Questions about infinite runs.
+    /// Questions about infinite runs, on the fly.
     Runs,
+    /// Questions about infinite runs of systems with one mark at most, over all states once they are generated.
+    Generated(fn(&Search<'_>, &dyn Reached) -> Result<semi_external::Outcome, SearchError>),
     /// Both.
     Both,
     /// Both, by choosing other engines.
@@ -202,7 +206,7 @@ pub struct OptionError(String);
 impl Engine {
     /// Whether it answers questions about states.
     pub fn answers_states(&self) -> bool {
-        !matches!(self.run, Run::Runs)
+        !matches!(self.run, Run::Runs | Run::Generated(_))
     }
 
     /// Whether it answers questions about infinite runs.
@@ -242,6 +246,13 @@ impl fmt::Debug for Kept {
             Kept::Dropped => "Dropped",
             Kept::NoLayers => "NoLayers",
         })
+    }
+}
+
+impl EngineOption {
+    /// Whether its value is an expression of the model's language.
+    pub fn is_expression(&self) -> bool {
+        matches!(self.value, OptionValue::Expression)
     }
 }
 
@@ -310,8 +321,7 @@ impl Chosen {
 
     /// The expression that was chosen, if the engine has an option of that kind.
     pub fn expression(&self) -> Option<&str> {
-        let is_expression = |option: &&EngineOption| matches!(option.value, OptionValue::Expression);
-        self.option(self.engine.options.iter().find(is_expression)?.key)
+        self.option(self.engine.options.iter().find(|option| option.is_expression())?.key)
     }
 
     /// Every option that was chosen, in the order given.

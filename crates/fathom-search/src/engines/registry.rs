@@ -1,10 +1,10 @@
 //! Which engines are there? The one list: command line, help, the table of engines, the validation of options and the suites read it.
 
 use super::engine::Engine;
-use super::{auto, bitstate, ddfs, ndfs, positions, ram, semi_owcty, stern_dill, tier};
+use super::{auto, bitstate, ddfs, map_ram, ndfs, positions, ram, semi_owcty, stern_dill, tier};
 
 /// All engines, in the order in which users read of them.
-pub static ENGINES: [&Engine; 9] = [
+pub static ENGINES: [&Engine; 10] = [
     &auto::ENGINE,
     &ram::ENGINE,
     &positions::ENGINE,
@@ -14,6 +14,7 @@ pub static ENGINES: [&Engine; 9] = [
     &ndfs::ENGINE,
     &semi_owcty::ENGINE,
     &ddfs::ENGINE,
+    &map_ram::ENGINE,
 ];
 
 /// The engine of that name.

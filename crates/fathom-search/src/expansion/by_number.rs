@@ -2,17 +2,13 @@
 //!
 //! Memory of one: a buffer of steps, the numbers of their targets, and room for those that are sent on; two batches of records. All charged.
 
-use std::sync::Mutex;
-
 use fathom_disk::budget::{Budget, Charge};
-use fathom_disk::log::Queue;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some};
 
 use crate::error::SearchError;
 use crate::files::closed_set::ClosedSet;
-use crate::stores::bits::Bits;
 
 /// Expands states of a closed set and gives the numbers of what their steps lead to. For one thread.
 pub(crate) struct Expander<'a> {
@@ -27,7 +23,9 @@ pub(crate) struct Expander<'a> {
     /// Places of steps whose targets are sent on.
     sent: Vec<u32>,
     batch: Option<RecordBuffer>,
-    sources: Option<(RecordBuffer, Vec<u64>)>,
+    spare: RecordBuffer,
+    /// Numbers of states that were kept.
+    kept: Vec<u64>,
     pub(crate) visits: u64,
     pub(crate) edges: u64,
 }
@@ -71,7 +69,8 @@ impl<'a> Expander<'a> {
             numbers: Vec::new(),
             sent: Vec::new(),
             batch: Some(RecordBuffer::with_capacity(words, records)),
-            sources: Some((RecordBuffer::with_capacity(words, records), Vec::with_capacity(records))),
+            spare: RecordBuffer::with_capacity(words, records),
+            kept: Vec::with_capacity(records),
             visits: 0,
             edges: 0,
         })
@@ -81,26 +80,18 @@ impl<'a> Expander<'a> {
     pub(crate) fn each(
         &mut self,
         sources: Records<'_>,
-        visit: &mut dyn FnMut(usize, Taken<'_>) -> Result<(), SearchError>,
+        mut visit: impl FnMut(usize, Taken<'_>) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
-        self.visit(sources, None, &mut |source, taken| visit(source, taken).map(|()| false))
+        let visit = |source, taken: Taken<'_>| visit(source, taken).map(|()| false);
+        self.each_then_send(sources, |_| Ok(()), visit)
     }
 
-    /// The same, and what `visit` is true of is put into a queue.
+    /// The same, and targets that `visit` is true of are sent on, some at a time.
     pub(crate) fn each_then_send(
         &mut self,
         sources: Records<'_>,
-        queue: &Mutex<Queue>,
-        visit: &mut dyn FnMut(usize, Taken<'_>) -> Result<bool, SearchError>,
-    ) -> Result<(), SearchError> {
-        self.visit(sources, Some(queue), visit)
-    }
-
-    fn visit(
-        &mut self,
-        sources: Records<'_>,
-        queue: Option<&Mutex<Queue>>,
-        visit: &mut dyn FnMut(usize, Taken<'_>) -> Result<bool, SearchError>,
+        send: impl Fn(&mut dyn Iterator<Item = &[u64]>) -> Result<(), SearchError>,
+        mut visit: impl FnMut(usize, Taken<'_>) -> Result<bool, SearchError>,
     ) -> Result<(), SearchError> {
         let mut done = 0;
         while done < sources.len() {
@@ -116,11 +107,8 @@ impl<'a> Expander<'a> {
                     }
                 }
             }
-            if let Some(queue) = queue.filter(|_| !self.sent.is_empty()) {
-                let mut queue = queue.lock().expect("no thread panics while it holds the queue");
-                for step in &self.sent {
-                    queue.push(self.steps.target(*step as usize))?;
-                }
+            if !self.sent.is_empty() {
+                send(&mut self.sent.iter().map(|step| self.steps.target(*step as usize)))?;
             }
             done += finished;
         }
@@ -149,34 +137,36 @@ impl<'a> Expander<'a> {
         Ok(finished)
     }
 
-    /// Those among some records that are left, and their numbers: to be given back.
-    pub(crate) fn left_of(&mut self, records: Records<'_>, left: &Bits) -> (RecordBuffer, Vec<u64>) {
-        let (mut sources, mut numbers) = self.sources.take().expect("they were given back");
-        sources.clear();
-        numbers.clear();
+    /// Keeps those among some states whose numbers are wanted; these are [`Expander::kept`].
+    pub(crate) fn keep(&mut self, states: &mut RecordBuffer, wanted: impl Fn(u64) -> bool) {
         self.numbers.clear();
-        self.set.numbers(records, &mut self.numbers);
-        for (record, number) in records.iter().zip(&self.numbers) {
-            if left.get(*number) {
-                sources.push(record);
-                numbers.push(*number);
+        self.set.numbers(states.view(), &mut self.numbers);
+        self.spare.clear();
+        self.kept.clear();
+        for (record, number) in states.view().iter().zip(&self.numbers) {
+            if wanted(*number) {
+                self.spare.push(record);
+                self.kept.push(*number);
             }
         }
-        (sources, numbers)
+        std::mem::swap(states, &mut self.spare);
     }
 
-    /// Clears the bits of some records.
-    pub(crate) fn clear_in(&mut self, left: &Bits, records: Records<'_>) {
+    /// The numbers of the states that were kept last.
+    pub(crate) fn kept(&self) -> &[u64] {
+        &self.kept
+    }
+
+    /// The same, to be given back by another call.
+    pub(crate) fn swap_kept(&mut self, numbers: &mut Vec<u64>) {
+        std::mem::swap(&mut self.kept, numbers);
+    }
+
+    /// The numbers of some states.
+    pub(crate) fn numbers_of(&mut self, states: Records<'_>) -> &[u64] {
         self.numbers.clear();
-        self.set.numbers(records, &mut self.numbers);
-        self.numbers.iter().for_each(|number| {
-            left.clear(*number);
-        });
-    }
-
-    /// Takes back what [`Expander::left_of`] gave.
-    pub(crate) fn give_back(&mut self, sources: RecordBuffer, numbers: Vec<u64>) {
-        self.sources = Some((sources, numbers));
+        self.set.numbers(states, &mut self.numbers);
+        &self.numbers
     }
 
     /// A buffer for records: to be returned.

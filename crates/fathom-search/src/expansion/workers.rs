@@ -8,7 +8,7 @@
 //! of all others, so that the panic gets out.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::barrier::Barrier;
 use super::lock;
@@ -84,6 +84,11 @@ impl<S: Shift> Workers<S> {
     /// What all threads have for themselves, while none of them works.
     pub(crate) fn all(&self) -> Vec<MutexGuard<'_, S::Own>> {
         self.owned.iter().map(lock).collect()
+    }
+
+    /// What threads had for themselves, when the work is done.
+    pub(crate) fn into_owned(self) -> Vec<S::Own> {
+        self.owned.into_iter().map(|own| own.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 
     /// Has an order carried out, by all threads or by this one alone.

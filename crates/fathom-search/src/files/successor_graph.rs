@@ -244,14 +244,14 @@ impl SuccessorGraph {
         &self,
         chunk: usize,
         bytes: &mut Vec<u8>,
-        wanted: &mut dyn FnMut(u64) -> Option<T>,
-        step: &mut dyn FnMut(T, u64, u64) -> Result<(), SearchError>,
+        mut wanted: impl FnMut(u64) -> Option<T>,
+        mut step: impl FnMut(T, u64, u64) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
         self.chunks.read(chunk, bytes)?;
         let first = chunk as u64 * CHUNK_STATES;
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            if visit_state(&mut rest, first, self.states, wanted, step)?.is_none() {
+            if visit_state(&mut rest, first, self.states, &mut wanted, &mut step)?.is_none() {
                 let what = "a chunk of successors makes no sense";
                 let file = self.chunks.name().to_owned();
                 return Err(SearchError::Disk(DiskError::Corrupt { file, offset: 0, what }));
@@ -272,8 +272,8 @@ fn visit_state<T: Copy>(
     rest: &mut &[u8],
     first: u64,
     states: u64,
-    wanted: &mut dyn FnMut(u64) -> Option<T>,
-    step: &mut dyn FnMut(T, u64, u64) -> Result<(), SearchError>,
+    wanted: &mut impl FnMut(u64) -> Option<T>,
+    step: &mut impl FnMut(T, u64, u64) -> Result<(), SearchError>,
 ) -> Result<Option<()>, SearchError> {
     let Some((place, length)) = get(rest).zip(get(rest)) else { return Ok(None) };
     let Some((mut steps, behind)) = rest.split_at_checked(length as usize) else { return Ok(None) };
@@ -295,7 +295,7 @@ fn visit_group(
     rest: &mut &[u8],
     source: u64,
     states: u64,
-    step: &mut dyn FnMut(u64, u64) -> Result<(), SearchError>,
+    step: &mut impl FnMut(u64, u64) -> Result<(), SearchError>,
 ) -> Result<Option<()>, SearchError> {
     let Some((marks, count)) = get(rest).zip(get(rest)) else { return Ok(None) };
     let Some(signed) = get(rest) else { return Ok(None) };

@@ -7,23 +7,19 @@
 //! A step with the mark that does not lead back is no reason to begin again: where it leads to is left out, and the search for others goes on. So for each mark every state is expanded twice at most, and
 //! a few more times for the path: what is taken away is never looked at again.
 //!
-//! Layers of each search go to the volume, and its path is found backwards through them. Memory: four bits per state, one layer of records, the path.
+//! Each search is a wave ([`crate::bodies::waves`]) whose layers go to the volume. Memory: four bits per state, a batch of records, the path.
 
-use fathom_disk::budget::{Budget, Charge, ChargedVec};
-use fathom_disk::error::DiskError;
-use fathom_disk::log::{LayerLog, LayerReader};
+use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
-use fathom_model::record::{RecordBuffer, Records};
+use fathom_model::record::Records;
 use fathom_model::steps::Steps;
 
+use crate::bodies::waves::{OnVolume, Parent, Sink, Wave, Waves};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::stores::bits::Bits;
 use crate::task::Observer;
 use crate::traces::path::{Path, PathBuilder, Room};
-
-/// Records that are expanded at a time, at most.
-const BATCH: usize = 256;
 
 /// A way from a state: states, and the actions that leave them.
 struct Leg {
@@ -51,8 +47,7 @@ pub(crate) fn find(
 ) -> Result<Path, SearchError> {
     let budget = room.budget();
     let states = expander.set.len();
-    let spare = vec![Bits::new(budget, states, false)?, Bits::new(budget, states, false)?];
-    let mut search = Search { expander, spare, volume, room, budget, observer, files: 0 };
+    let mut search = Search::new(expander, volume, room, observer)?;
     let mut domain = Bits::new(budget, states, false)?;
     loop {
         let first = search.first(left)?.expect("a fix-point that is not empty has a cycle");
@@ -71,6 +66,25 @@ pub(crate) fn find(
         left.subtract(&seen);
         search.spare.push(seen);
     }
+}
+
+/// A cycle through a state that meets all marks, among states that are left, where there is one.
+pub(crate) fn through(
+    expander: &mut Expander<'_>,
+    first: &[u64],
+    mut left: Bits,
+    marks: u64,
+    volume: &Volume,
+    room: &Room,
+    observer: &dyn Observer,
+) -> Result<Path, SearchError> {
+    let mut search = Search::new(expander, volume, room, observer)?;
+    let back = |steps: &Steps, step: usize| steps.target(step) == first;
+    let cycle = match search.leg(first, &mut left, &back, None)? {
+        Found::Way(around, _) => search.meet(around, first, marks, &mut left)?,
+        Found::Nothing(_) => None,
+    };
+    Ok(cycle.expect("the state is on a cycle that meets all marks"))
 }
 
 struct Search<'s, 'a> {
@@ -95,7 +109,18 @@ enum Found {
     Nothing(Bits),
 }
 
-impl Search<'_, '_> {
+impl<'s, 'a> Search<'s, 'a> {
+    fn new(
+        expander: &'s mut Expander<'a>,
+        volume: &'s Volume,
+        room: &'s Room,
+        observer: &'s dyn Observer,
+    ) -> Result<Self, SearchError> {
+        let (budget, states) = (room.budget(), expander.set.len());
+        let spare = vec![Bits::new(budget, states, false)?, Bits::new(budget, states, false)?];
+        Ok(Search { expander, spare, volume, room, budget, observer, files: 0 })
+    }
+
     /// The least state that is left.
     fn first(&mut self, left: &Bits) -> Result<Option<Vec<u64>>, SearchError> {
         let (set, mut first, mut numbers) = (self.expander.set, None, Vec::new());
@@ -161,94 +186,22 @@ impl Search<'_, '_> {
         back: Option<&[u64]>,
     ) -> Result<Found, SearchError> {
         self.files += 1;
-        let block = (self.budget.free() / 64).clamp(256, 1 << 16);
-        let name = format!("leg-{}", self.files);
-        let mut log = LayerLog::new(self.volume, &name, from.len(), block, self.budget)?;
+        let Search { volume, room, budget, observer, .. } = *self;
+        let layers = OnVolume::new(volume, &format!("leg-{}", self.files), from.len(), budget)?;
         let mut seen = self.spare.pop().expect("searches are nested twice at most");
         seen.clear_all();
-        seen.set(self.expander.set.number(from));
-        log.append(from)?;
-        let mut layer = log.close_layer()?;
-        let found = loop {
-            let mut fresh = ChargedVec::with_capacity(self.budget, "next layer", 0)?;
-            let found = self.expand_layer((&log, layer), domain, goal, back, (&seen, &mut fresh))?;
-            if found.is_some() || fresh.is_empty() {
-                break found;
-            }
-            for record in fresh.chunks_exact(from.len()) {
-                log.append(record)?;
-            }
-            layer = log.close_layer()?;
-        };
-        let found = match found {
-            Some((last, returns)) => {
-                let way = self.backwards(&log, layer, domain, last)?;
+        let mut waves = Waves::new(layers, from.len(), budget, observer);
+        let mut wave = LegWave { search: self, from, domain, goal, back, seen: &seen };
+        let found = match waves.spread(&mut wave)? {
+            Some((layer, (last, returns))) => {
+                let end = (layer, &last.record[..]);
+                let (path, marks) = waves.way(&mut wave, end, (last.action, last.marks), room)?;
                 self.spare.push(seen);
-                Found::Way(way, returns)
+                Found::Way(Leg { path, marks }, returns)
             }
             None => Found::Nothing(seen),
         };
-        log.remove()?;
-        Ok(found)
-    }
-
-    /// Expands a layer: a step that is a goal with its source, and the way back, or all new states.
-    fn expand_layer(
-        &mut self,
-        (log, layer): (&LayerLog, u64),
-        domain: &mut Bits,
-        goal: Goal<'_>,
-        back: Option<&[u64]>,
-        (seen, fresh): (&Bits, &mut ChargedVec<u64>),
-    ) -> Result<Option<(Last, Option<Leg>)>, SearchError> {
-        let words = self.expander.system.shape().words();
-        let mut batch = Batch::new(words, self.budget)?;
-        let mut reader = log.reader(self.budget)?;
-        reader.open(log, layer)?;
-        while batch.fill(log, &mut reader)? {
-            if self.observer.stop() {
-                return Err(SearchError::Stopped);
-            }
-            // A goal that does not lead back is out of the domain then, so the next one is another.
-            while let Some(last) = self.expand(batch.records.view(), domain, goal, (seen, &mut *fresh))? {
-                if let Some(returns) = self.returns(&last, domain, back)? {
-                    return Ok(Some((last, returns)));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Expands some states: the first step that is a goal, and all new states.
-    fn expand(
-        &mut self,
-        sources: Records<'_>,
-        domain: &Bits,
-        goal: Goal<'_>,
-        (seen, fresh): (&Bits, &mut ChargedVec<u64>),
-    ) -> Result<Option<Last>, SearchError> {
-        let mut found = None;
-        self.expander.each(sources, &mut |source, taken| {
-            let target = taken.steps.target(taken.step);
-            if !domain.get(taken.number) {
-                return Ok(());
-            }
-            if found.is_none() && goal(taken.steps, taken.step) {
-                found = Some(Last {
-                    record: sources.get(source).to_vec(),
-                    action: taken.steps.action(taken.step),
-                    marks: taken.steps.marks(taken.step).0,
-                    target: target.to_vec(),
-                });
-            }
-            if seen.set(taken.number) {
-                if fresh.len() + target.len() > fresh.capacity() {
-                    fresh.reserve(fresh.len().clamp(8 * target.len(), 1 << 20))?;
-                }
-                fresh.extend(target)?;
-            }
-            Ok(())
-        })?;
+        waves.layers.remove()?;
         Ok(found)
     }
 
@@ -272,96 +225,73 @@ impl Search<'_, '_> {
             }
         }
     }
+}
 
-    /// The way to the source of the last step, backwards through the layers.
-    fn backwards(
-        &mut self,
-        log: &LayerLog,
-        layer: u64,
-        domain: &Bits,
-        last: Last,
-    ) -> Result<Leg, SearchError> {
-        let Search { expander, room, budget, observer, .. } = self;
-        let Last { record: mut later, action, mut marks, .. } = last;
-        let mut path = PathBuilder::new(room, later.len())?;
-        path.push(&later, action)?;
-        for earlier in (0..layer).rev() {
-            let mut before: Option<(Vec<u64>, u32, u64)> = None;
-            in_batches(log, earlier, later.len(), budget, &mut |sources| {
-                if before.is_some() {
-                    return Ok(());
-                }
-                if observer.stop() {
-                    return Err(SearchError::Stopped);
-                }
-                expander.each(sources, &mut |source, taken| {
-                    if before.is_none() && domain.get(taken.number) && taken.steps.target(taken.step) == later
-                    {
-                        let (action, marks) = (taken.steps.action(taken.step), taken.steps.marks(taken.step));
-                        before = Some((sources.get(source).to_vec(), action, marks.0));
-                    }
-                    Ok(())
-                })
-            })?;
-            let (record, action, more) = before.expect("a state of a later layer has a parent");
-            path.push(&record, action)?;
-            later = record;
-            marks |= more;
+/// A wave from one state that looks for a step, and perhaps for the way back from where that leads.
+struct LegWave<'l, 's, 'a> {
+    search: &'l mut Search<'s, 'a>,
+    from: &'l [u64],
+    domain: &'l mut Bits,
+    goal: Goal<'l>,
+    back: Option<&'l [u64]>,
+    /// What was met.
+    seen: &'l Bits,
+}
+
+impl Wave for LegWave<'_, '_, '_> {
+    /// A step that is a goal, and the way back, unless it is there already.
+    type Found = (Last, Option<Leg>);
+
+    fn release(&mut self, layer: u64, sources: Sink<'_>) -> Result<bool, SearchError> {
+        if layer == 0 {
+            self.seen.set(self.search.expander.set.number(self.from));
+            sources(self.from)?;
         }
-        Ok(Leg { path: path.finish_backwards(0), marks })
+        Ok(false)
+    }
+
+    fn expand(&mut self, states: Records<'_>, fresh: Sink<'_>) -> Result<Option<Self::Found>, SearchError> {
+        // A goal that does not lead back is out of the domain then, so the next one is another.
+        while let Some(last) = self.expand_once(states, &mut *fresh)? {
+            if let Some(returns) = self.search.returns(&last, self.domain, self.back)? {
+                return Ok(Some((last, returns)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn parent(&mut self, states: Records<'_>, target: &[u64]) -> Result<Option<Parent>, SearchError> {
+        let (domain, mut parent) = (&*self.domain, None);
+        self.search.expander.each(states, |place, taken| {
+            if parent.is_none() && domain.get(taken.number) && taken.steps.target(taken.step) == target {
+                let (action, marks) = (taken.steps.action(taken.step), taken.steps.marks(taken.step).0);
+                parent = Some(Parent { place, action, marks });
+            }
+            Ok(())
+        })?;
+        Ok(parent)
     }
 }
 
-/// Some records of a layer.
-struct Batch {
-    records: RecordBuffer,
-    record: Vec<u64>,
-    most: usize,
-    _room: Charge,
-}
-
-impl Batch {
-    fn new(words: usize, budget: &Budget) -> Result<Batch, SearchError> {
-        let most = (budget.free() / 32 / (words * 8)).clamp(1, BATCH);
-        let _room = budget.charge("batch", most * words * 8)?;
-        Ok(Batch { records: RecordBuffer::with_capacity(words, most), record: vec![0; words], most, _room })
-    }
-
-    /// Takes the next records; false if there are none.
-    fn fill(&mut self, log: &LayerLog, reader: &mut LayerReader) -> Result<bool, SearchError> {
-        self.records.clear();
-        while self.records.len() < self.most && reader.next(log, &mut self.record)? {
-            self.records.push(&self.record);
-        }
-        Ok(!self.records.is_empty())
-    }
-}
-
-/// Records of a layer, some at a time.
-fn in_batches(
-    log: &LayerLog,
-    layer: u64,
-    words: usize,
-    budget: &Budget,
-    visit: &mut dyn FnMut(Records<'_>) -> Result<(), SearchError>,
-) -> Result<(), SearchError> {
-    let most = (budget.free() / 32 / (words * 8)).clamp(1, BATCH);
-    let _room = budget.charge("batch", most * words * 8)?;
-    let mut batch = RecordBuffer::with_capacity(words, most);
-    let mut failure: Option<SearchError> = None;
-    log.read_layer(layer, budget, |record| {
-        if failure.is_some() {
-            return Ok(());
-        }
-        batch.push(record);
-        if batch.len() == most {
-            failure = visit(batch.view()).err();
-            batch.clear();
-        }
-        Ok::<(), DiskError>(())
-    })?;
-    match failure {
-        Some(error) => Err(error),
-        None => visit(batch.view()),
+impl LegWave<'_, '_, '_> {
+    /// Expands some states: the first step that is a goal, and all new states.
+    fn expand_once(&mut self, states: Records<'_>, fresh: Sink<'_>) -> Result<Option<Last>, SearchError> {
+        let (domain, goal, seen, mut found) = (&*self.domain, self.goal, self.seen, None);
+        self.search.expander.each(states, |source, taken| {
+            let target = taken.steps.target(taken.step);
+            if !domain.get(taken.number) {
+                return Ok(());
+            }
+            if found.is_none() && goal(taken.steps, taken.step) {
+                found = Some(Last {
+                    record: states.get(source).to_vec(),
+                    action: taken.steps.action(taken.step),
+                    marks: taken.steps.marks(taken.step).0,
+                    target: target.to_vec(),
+                });
+            }
+            if seen.set(taken.number) { fresh(target) } else { Ok(()) }
+        })?;
+        Ok(found)
     }
 }

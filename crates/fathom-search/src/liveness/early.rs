@@ -22,9 +22,11 @@ use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 
+use crate::bodies::waves::{InMemory, Parent, Sink, Wave, Waves};
 use crate::error::SearchError;
 use crate::files::closed_set::Recurs;
 use crate::stores::bits::zeroed;
+use crate::task::Unobserved;
 use crate::traces::lasso::Lasso;
 use crate::traces::one_state::OneState;
 use crate::traces::path::{PathBuilder, Room};
@@ -219,41 +221,58 @@ fn way_back(
     states_max: usize,
     room: &Room,
 ) -> Result<Option<Lasso>, SearchError> {
-    let mut state = OneState::new(system, COLUMNS, room.budget(), "signs")?;
-    // In the order in which they are met, each with the one before it, and the action that leads there.
-    let mut met: Vec<(Vec<u64>, usize, u32)> = vec![(record.to_vec(), 0, 0)];
-    let mut known = HashSet::from([record.to_vec()]);
-    let mut at = 0;
-    while at < met.len() {
-        let steps = state.expand(&met[at].0)?;
-        for step in steps.steps_of(0) {
-            let (target, action) = (steps.target(step), steps.action(step));
-            if target == record {
-                return cycle(&met, at, action, room).map(Some);
-            }
-            if met.len() < states_max && known.insert(target.to_vec()) {
-                met.push((target.to_vec(), at, action));
-            }
-        }
-        at += 1;
-    }
-    Ok(None)
+    let state = OneState::new(system, COLUMNS, room.budget(), "signs")?;
+    let mut wave = BackWave { state, record, states_max, known: HashSet::new() };
+    // Whoever watches the generation ends it; a sign is small.
+    let mut waves = Waves::new(InMemory::new(record.len()), record.len(), room.budget(), &Unobserved);
+    let Some((layer, (last, action))) = waves.spread(&mut wave)? else { return Ok(None) };
+    let (path, _) = waves.way(&mut wave, (layer, &last), (action, 0), room)?;
+    Ok(Some(Lasso { path, cycle_start: 0 }))
 }
 
-/// The way to a state that was met, and an action that leads back.
-fn cycle(
-    met: &[(Vec<u64>, usize, u32)],
-    mut at: usize,
-    last: u32,
-    room: &Room,
-) -> Result<Lasso, SearchError> {
-    let mut path = PathBuilder::new(room, met[0].0.len())?;
-    let mut leaving = last;
-    while at > 0 {
-        let (record, before, action) = &met[at];
-        path.push(record, leaving)?;
-        (at, leaving) = (*before, *action);
+/// A wave from a state that looks for a step back to it.
+struct BackWave<'a> {
+    state: OneState<'a>,
+    record: &'a [u64],
+    states_max: usize,
+    known: HashSet<Vec<u64>>,
+}
+
+impl Wave for BackWave<'_> {
+    /// The last state of the way, and the action that leads back.
+    type Found = (Vec<u64>, u32);
+
+    fn release(&mut self, layer: u64, sources: Sink<'_>) -> Result<bool, SearchError> {
+        if layer == 0 {
+            self.known.insert(self.record.to_vec());
+            sources(self.record)?;
+        }
+        Ok(false)
     }
-    path.push(&met[0].0, leaving)?;
-    Ok(Lasso { path: path.finish_backwards(0), cycle_start: 0 })
+
+    fn expand(&mut self, states: Records<'_>, fresh: Sink<'_>) -> Result<Option<Self::Found>, SearchError> {
+        for state in states.iter() {
+            let steps = self.state.expand(state)?;
+            for step in steps.steps_of(0) {
+                let target = steps.target(step);
+                if target == self.record {
+                    return Ok(Some((state.to_vec(), steps.action(step))));
+                }
+                if self.known.len() < self.states_max && self.known.insert(target.to_vec()) {
+                    fresh(target)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn parent(&mut self, states: Records<'_>, target: &[u64]) -> Result<Option<Parent>, SearchError> {
+        for (place, state) in states.iter().enumerate() {
+            let steps = self.state.expand(state)?;
+            if let Some(step) = steps.steps_of(0).find(|step| steps.target(*step) == target) {
+                return Ok(Some(Parent { place, action: steps.action(step), marks: 0 }));
+            }
+        }
+        Ok(None)
+    }
 }

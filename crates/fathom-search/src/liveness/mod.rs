@@ -2,5 +2,5 @@
 
 pub(crate) mod cycle;
 pub mod early;
-pub(crate) mod pass_log;
 pub mod possible;
+pub mod semi_external;

@@ -22,7 +22,6 @@ use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::tag::Tag;
 
-use crate::bodies::passes::Witness;
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
 
@@ -144,6 +143,24 @@ impl RankLog {
         RankLog { gathered, tag, width, files, budget }
     }
 
+    /// From here on, what is taken is of a later class, kept out by a mark, or trimmed.
+    pub(crate) fn class(&self, kept_out_by: Option<u32>) -> Result<(), SearchError> {
+        self.gathered().classes.add(kept_out_by)
+    }
+
+    /// Takes states of the class. From any thread.
+    pub(crate) fn take(&self, states: Records<'_>) -> Result<(), SearchError> {
+        let Gathered { sorter, classes, wide } = &mut *self.gathered();
+        wide.resize(self.tag.wide_words, 0);
+        let rank = (classes.count - 1) as u32;
+        for record in states.iter() {
+            let wrong = is_chosen("ranks") && record[record.len() - 1] % 2 == 1;
+            self.tag.join(record, rank + u32::from(wrong), wide);
+            sorter.push(wide)?;
+        }
+        Ok(())
+    }
+
     /// Makes what was gathered last, once a commit names the runs that it is in; the classes belong to its cursor.
     pub(crate) fn keep(&self) -> Result<(Vec<String>, Classes), SearchError> {
         let Gathered { sorter, classes, .. } = &mut *self.gathered();
@@ -176,24 +193,6 @@ impl RankLog {
 
     fn gathered(&self) -> MutexGuard<'_, Gathered> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Witness for RankLog {
-    fn class(&self, kept_out_by: Option<u32>) -> Result<(), SearchError> {
-        self.gathered().classes.add(kept_out_by)
-    }
-
-    fn take(&self, states: Records<'_>) -> Result<(), SearchError> {
-        let Gathered { sorter, classes, wide } = &mut *self.gathered();
-        wide.resize(self.tag.wide_words, 0);
-        let rank = (classes.count - 1) as u32;
-        for record in states.iter() {
-            let wrong = is_chosen("ranks") && record[record.len() - 1] % 2 == 1;
-            self.tag.join(record, rank + u32::from(wrong), wide);
-            sorter.push(wide)?;
-        }
-        Ok(())
     }
 }
 

@@ -136,15 +136,9 @@ impl Progress {
         self.note(number, SCANNED) & REACHED != 0
     }
 
-    /// Notes that a number was reached. True if it was scanned before, and not reached before: then nobody else will find it.
+    /// Notes that a number was reached, and is to be scanned again if it was scanned before: true in that case, and then nobody else will find it. Nothing changes where it was reached before.
     #[inline]
     pub(crate) fn reach(&self, number: u64) -> bool {
-        !self.is_reached(number) && self.note(number, REACHED) == SCANNED
-    }
-
-    /// Notes that a number was reached, and is to be scanned again if it was scanned before: true in that case. Nothing changes where it was reached before.
-    #[inline]
-    pub(crate) fn reach_again(&self, number: u64) -> bool {
         if self.is_reached(number) {
             return false;
         }

@@ -3,6 +3,7 @@
 pub mod bits;
 pub(crate) mod counters;
 pub mod disk_set;
+pub(crate) mod greatest;
 pub(crate) mod layers;
 
 use std::any::Any;

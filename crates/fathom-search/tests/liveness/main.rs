@@ -4,6 +4,7 @@
 mod early;
 mod engines;
 mod formulas;
+mod maximal;
 mod mutants;
 #[path = "../../examples/philosophers.rs"]
 mod philosophers;

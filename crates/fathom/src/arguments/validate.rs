@@ -12,7 +12,7 @@ use fathom_check::questions::plan::Questions;
 use fathom_check::questions::property::{DeadlockKind, Faults};
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::engine::{Body, Chosen, Engine, Threads};
+use fathom_search::engines::engine::{Body, Chosen, Engine, Run, Threads};
 use fathom_search::engines::{auto, registry, tier};
 
 use super::raw::{
@@ -184,6 +184,13 @@ impl DiskArguments {
                     engines(|engine| engine.resumes)
                 ),
             }));
+        }
+        let has_plan = engine.options.iter().any(|option| option.key == "plan");
+        if self.plan.is_some() && matches!(engine.run, Run::States(_)) && !has_plan {
+            let name = engine.name;
+            return Err(UsageError(format!(
+                "--plan is not for the engine {name}, which has but one: leave it out"
+            )));
         }
         for (name, folder) in [("--dir-bulk", &self.dir_bulk), ("--dir-index", &self.dir_index)] {
             if folder.as_ref().is_some_and(|folder| folder.to_str().is_none()) {

@@ -146,13 +146,15 @@ fn liveness_checked(
     session: &Session,
 ) -> anyhow::Result<Checked> {
     let meter = match liveness.engine {
-        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => std::convert::identity,
+        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Generated(_) => {
+            std::convert::identity
+        }
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
     };
     let watcher = watcher(session, &settings.output, meter)?;
     let home = match liveness.engine {
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
-        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Ddfs => {
+        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Generated(_) => {
             let identity = liveness.identity(model, property, &settings.model)?;
             Some(home(&settings.disk, liveness.generation.engine, identity, settings.output.quiet, session)?)
         }
@@ -188,10 +190,10 @@ fn states_checked(
             Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
         }
         // It is for the formulas; all that is asked about states is whether they fault.
-        Run::Runs if plan.asks_nothing() && settings.questions.faults_asked => {
+        Run::Runs | Run::Generated(_) if plan.asks_nothing() && settings.questions.faults_asked => {
             layers(&Chosen::plain(&auto::ENGINE))
         }
-        Run::Runs => anyhow::bail!(
+        Run::Runs | Run::Generated(_) => anyhow::bail!(
             "the engine {} answers questions about infinite runs alone: leave --engine out",
             settings.engine.engine.name
         ),

@@ -1,35 +1,24 @@
-//! Body: which states are left when everything was taken away that no accepting run can repeat for ever?
-//!
-//! I. Černá and R. Pelánek ("Distributed explicit fair cycle detection", SPIN 2003), semi-external as in J. Barnat, L. Brim and P. Šimeček ("I/O efficient accepting cycle
-//! detection", CAV 2007): one way catch them young. Of the states that are left, in rounds:
+//! Body: which value does each state come to, when values go along steps until none changes?
 //!
 //! ```text
-//! for every mark   keep what a step with the mark, between states that are left, leads to, in any number of steps
-//! then             take away states without a predecessor among those that are left, until there is none
-//! until            none is left (there is no accepting run), or a round takes nothing away (there is one)
+//! settle     what was offered has come to states; those whose values changed have a turn: all at first, then fewer
+//! turn       a state is expanded; the rule says what each of its steps brings, from what the state has
+//! offer      that is joined to the value of the target: or, sum, max
+//! until      nobody has a turn
 //! ```
-//! Marks are on steps, so acceptance may be generalised and nothing is added to states. In a round that takes nothing away, a component that no other component leads to is
-//! a cycle, and what leads to its states with a mark is inside it.
+//! Joins do not depend on order, so neither do the values that this ends with, nor on the number of threads. An engine says what values are ([`Join`]), what steps bring ([`Rule`]), and what follows from the values
+//! that were come to: mostly that fewer states are left, and that it begins again with those. Where values are kept is [`Values`]: in RAM, by the numbers of a [`ClosedSet`] ([`by_number`]).
 //!
-//! The start is all states that the automaton lets recur: an accepting cycle has no others.
+//! Passes over all steps are many where there are several marks or rounds: then the steps of what is left are written down once as numbers ([`crate::files::successor_graph`]), and read from then on ([`by_graph`]).
 //!
-//! If the automaton is *weak*, so that the steps of a cycle all carry every mark or none does, steps without marks do not matter and one trimming decides.
-//!
-//! What is taken away together is a *class*, in the order of their going; a [`Witness`] is told of each state and its class. No step leads to an earlier class. Inside a class
-//! there is no step with the mark that it was kept out by, or, if it was trimmed, no step at all: so the classes prove that there is no accepting run.
-//!
-//! Between two passes, and between two steps of trimming, the states that are left are all there is to know: a [`Keeper`] makes them last, and passes that are taken up again go on from there. While
-//! it is trimmed a state is left until it is expanded, so that those that wait in the queue are found again: they have no predecessor.
-//!
-//! Passes over all steps are many where there are several marks or rounds: then the steps of what is left are written down once as numbers ([`crate::files::successor_graph`]), and read from then on.
-//!
-//! Memory: by [`ClosedSet`]; beside its numbers three bits and a counter per state. What is to be expanded waits in a queue on the volume. I/O: per round and mark a scan of the
-//! set and each state at most once through the queue, and the same for trimming. Results are functions of sets, so they do not depend on the number of threads.
+//! Memory: by [`ClosedSet`], and what the join takes. What is to be expanded waits in a queue on the volume. I/O: a scan of the set, and a state through the queue each time that its value changes after its turn.
 
+mod by_graph;
 mod by_number;
-mod crew;
-mod reached;
-mod trimming;
+mod turns;
+pub(crate) mod values;
+
+use std::sync::{PoisonError, RwLock};
 
 use fathom_disk::budget::Budget;
 use fathom_disk::log::Queue;
@@ -37,212 +26,234 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
+use self::by_number::ByNumber;
+use self::turns::{Order, Turn};
+use self::values::{Join, Revisited, Values};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::closed_set::ClosedSet;
 use crate::files::successor_graph::{GraphUse, SuccessorGraph};
 use crate::stores::bits::Bits;
-use crate::stores::counters::Counters;
 use crate::task::Observer;
 
-/// What a fix-point came to.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The states that are left: some exactly if there is an accepting run. None if the observer stopped it.
-    pub left: Option<Bits>,
-    /// Rounds.
-    pub rounds: u64,
-    /// States expanded.
-    pub visits: u64,
-    /// Steps made.
-    pub edges: u64,
-    /// Bytes of the graph of numbers, if one was written.
-    pub graph_bytes: Option<u64>,
-}
-
-/// What is asked.
+/// What values go along, and with what.
 #[derive(Clone, Copy)]
-pub struct Task<'a> {
+pub(crate) struct Task<'a> {
     /// The system.
-    pub system: &'a dyn TransitionSystem,
-    /// Its states that may recur.
-    pub set: &'a ClosedSet<'a>,
-    /// Whether the steps of every cycle all carry every mark, or none does.
-    pub weak: bool,
+    pub(crate) system: &'a dyn TransitionSystem,
+    /// Its states that have values.
+    pub(crate) set: &'a ClosedSet<'a>,
+    /// Whether only steps that carry all marks count.
+    pub(crate) only_marked: bool,
     /// How many threads expand.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Whether steps become a graph of numbers.
-    pub graph: GraphUse,
+    pub(crate) graph: GraphUse,
     /// The most bytes that this may take.
-    pub room: u64,
+    pub(crate) room: u64,
     /// Where queues go, and the graph.
-    pub volume: &'a Volume,
+    pub(crate) volume: &'a Volume,
     /// All memory that is taken.
-    pub budget: &'a Budget,
+    pub(crate) budget: &'a Budget,
     /// Who watches.
-    pub observer: &'a dyn Observer,
+    pub(crate) observer: &'a dyn Observer,
 }
 
-/// Who is told what is taken away, and when.
-pub trait Witness: Sync {
-    /// From here on, what is taken away is of a later class, kept out by a mark, or trimmed.
-    fn class(&self, kept_out_by: Option<u32>) -> Result<(), SearchError>;
+/// What steps bring. Threads share it.
+pub(crate) trait Rule: Sync {
+    /// What a state has in its turn.
+    type Turn: Copy;
+    /// What is joined.
+    type Value: Copy;
 
-    /// Takes states of the class. From any thread.
-    fn take(&self, states: Records<'_>) -> Result<(), SearchError>;
+    /// What a step with these marks brings its target, which counts, from a state that has `turn`; none if nothing. Asked once for each step of each turn.
+    fn along(&self, turn: Self::Turn, marks: u64, target: u64) -> Result<Option<Self::Value>, SearchError>;
 }
 
-/// Where passes stand, between two of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stand {
-    /// Rounds that are over.
-    pub rounds: u64,
-    /// Marks of this round that nothing more is kept out by: after the last, states are trimmed.
-    pub marks: u32,
-    /// States that were left when the round began.
-    pub before: u64,
-}
+/// A rule that wants to know when turns begin and end: those of all states that changed before any of them had its turn.
+pub(crate) trait LevelRule: Rule + Send {
+    /// They begin.
+    fn begin(&mut self) -> Result<(), SearchError> {
+        Ok(())
+    }
 
-/// What passes that are taken up again go on with.
-#[derive(Debug)]
-pub struct Begun {
-    /// Where they stand.
-    pub stand: Stand,
-    /// The states that are left.
-    pub left: Bits,
-    /// Whether the volume has a graph of their steps.
-    pub graph: bool,
-}
+    /// Some of the states are about to be expanded. From any thread.
+    fn expanding(&self, _expander: &mut Expander<'_>, _states: Records<'_>) -> Result<(), SearchError> {
+        Ok(())
+    }
 
-/// Who makes it last what passes have come to.
-pub trait Keeper {
-    /// Whether it is time to.
-    fn is_due(&self) -> bool;
-
-    /// Passes stand so, and these states are left; of their steps there is a file, perhaps. What a witness was told before belongs to it.
-    fn keep(&mut self, stand: Stand, left: &Bits, graph: Option<&str>) -> Result<(), SearchError>;
+    /// They are over.
+    fn end(&mut self) -> Result<(), SearchError> {
+        Ok(())
+    }
 }
 
 /// The name of the graph of numbers.
 pub(crate) const GRAPH: &str = "graph";
 /// Bytes of a block of the queue.
 const BLOCK_BYTES: usize = 1 << 16;
+/// Fewer turns than this are for one thread: waking others would cost more than they bring.
+const SHARED_MIN: u64 = 4096;
 
-/// Takes away what no accepting run repeats, from the beginning or from where earlier passes stood.
-pub fn run(
-    task: Task<'_>,
-    begun: Option<Begun>,
-    witness: Option<&dyn Witness>,
-    keeper: Option<&mut dyn Keeper>,
-) -> Result<Outcome, SearchError> {
-    let threads = task.threads.max(1);
-    let expanders = (0..threads)
-        .map(|_| Expander::new(task.system, task.set, task.weak, threads, task.budget))
-        .collect::<Result<_, _>>()?;
-    let states = task.set.len();
-    let Begun { stand, left, graph } = match begun {
-        Some(begun) => begun,
-        None => {
-            let stand = Stand { before: states, ..Stand::default() };
-            Begun { stand, left: Bits::new(task.budget, states, true)?, graph: false }
-        }
-    };
-    let graph = if graph { by_number::opened(task)? } else { None };
-    let keeps = keeper.is_some();
-    let mut passes =
-        Passes { task, witness, keeper, expanders, left, stand, graph, no_graph: false, files: 0 };
-    let finished = passes.rounds()?;
-    let Passes { expanders, left, stand, graph, .. } = passes;
-    let graph_bytes = graph.as_ref().map(SuccessorGraph::bytes);
-    drop(graph);
-    if graph_bytes.is_some() && !keeps {
-        // Where something lasts, it goes with the commit that no longer names it.
-        task.volume.remove(GRAPH).map_err(fathom_disk::error::DiskError::from)?;
-    }
-    let sum = |each: fn(&Expander<'_>) -> u64| expanders.iter().map(each).sum();
-    let (visits, edges) = (sum(|expander| expander.visits), sum(|expander| expander.edges));
-    Ok(Outcome { left: finished.then_some(left), rounds: stand.rounds, visits, edges, graph_bytes })
-}
-
-struct Passes<'a, 'k> {
-    task: Task<'a>,
-    witness: Option<&'a dyn Witness>,
-    keeper: Option<&'k mut dyn Keeper>,
+/// Everything that passes over the same set have in common.
+pub(crate) struct Passes<'a> {
+    pub(crate) task: Task<'a>,
     /// One for each thread.
     expanders: Vec<Expander<'a>>,
-    left: Bits,
-    stand: Stand,
     /// The steps of the states that are left, as numbers.
     graph: Option<SuccessorGraph>,
     /// Whether there was no room for it.
     no_graph: bool,
+    /// Queues made so far.
     files: u64,
+    /// What the observer is told.
+    pub(crate) round: u64,
 }
 
-impl Passes<'_, '_> {
-    /// Rounds until nothing changes; false if the observer stopped them.
-    fn rounds(&mut self) -> Result<bool, SearchError> {
-        let marks = if self.task.weak { 0 } else { self.task.system.shape().mark_count };
-        loop {
-            let mut counters = None;
-            while self.stand.marks < marks {
-                if self.stand.marks + 1 == marks {
-                    counters = Some(Counters::new(self.task.budget, self.task.set.len())?);
+impl<'a> Passes<'a> {
+    /// No pass yet. The volume has a graph of the steps of what is left, perhaps.
+    pub(crate) fn new(task: Task<'a>, graph: bool) -> Result<Passes<'a>, SearchError> {
+        let threads = task.threads.max(1);
+        let expander = |_| Expander::new(task.system, task.set, task.only_marked, threads, task.budget);
+        let expanders = (0..threads).map(expander).collect::<Result<_, _>>()?;
+        let graph = if graph { by_graph::opened(task)? } else { None };
+        Ok(Passes { task, expanders, graph, no_graph: false, files: 0, round: 0 })
+    }
+
+    /// Propagates from every state that is left; false if the observer stopped it. Reads the graph, if there is one.
+    pub(crate) fn propagate_all<J: Revisited, R>(
+        &mut self,
+        left: &Bits,
+        join: &J,
+        rule: &R,
+    ) -> Result<bool, SearchError>
+    where
+        R: Rule<Turn = J::Turn, Value = J::Value>,
+    {
+        if let Some(graph) = self.graph.take() {
+            let buffers = graph.longest() * self.expanders.len();
+            if let Ok(_buffers) = self.task.budget.charge("chunks being read", buffers) {
+                let finished = self.by_graph(&graph, left, join, rule);
+                self.graph = Some(graph);
+                return finished;
+            }
+            self.graph = Some(graph);
+        }
+        self.expand_all(left, join, rule)
+    }
+
+    /// The same, without the graph.
+    pub(crate) fn expand_all<J: Join, R>(
+        &mut self,
+        left: &Bits,
+        join: &J,
+        rule: &R,
+    ) -> Result<bool, SearchError>
+    where
+        R: Rule<Turn = J::Turn, Value = J::Value>,
+    {
+        let values = ByNumber::of_all(self.task.set, left, join, self.queue()?);
+        let finished = self.propagate(&values, &mut Plain(rule))?;
+        values.into_queue().remove()?;
+        Ok(finished)
+    }
+
+    /// Propagates from those states that are left whose numbers `first` is true of; false if the observer stopped it.
+    pub(crate) fn expand_some<J: Join, R>(
+        &mut self,
+        left: &Bits,
+        first: &dyn Fn(u64) -> bool,
+        join: &J,
+        rule: &mut R,
+    ) -> Result<bool, SearchError>
+    where
+        R: LevelRule<Turn = J::Turn, Value = J::Value>,
+    {
+        let mut queue = self.queue()?;
+        self.visit_left(left, |number, record| if first(number) { Ok(queue.push(record)?) } else { Ok(()) })?;
+        let values = ByNumber::of_queued(self.task.set, left, join, queue);
+        let finished = self.propagate(&values, rule)?;
+        values.into_queue().remove()?;
+        Ok(finished)
+    }
+
+    /// The loop: turns, until nobody has one.
+    fn propagate<V: Values, R>(&mut self, values: &V, rule: &mut R) -> Result<bool, SearchError>
+    where
+        R: LevelRule<Turn = V::Turn, Value = V::Value>,
+    {
+        let each = self.task.set.block_keys_max().max(1) * size_of::<V::Turn>();
+        let _turns = self.task.budget.charge("turns", each * self.expanders.len())?;
+        // All read it while states have their turns; between turns it is this thread's.
+        let rule = RwLock::new(rule);
+        let write = || rule.write().unwrap_or_else(PoisonError::into_inner);
+        let one = |expander: &mut Expander<'a>| {
+            let rule = rule.read().unwrap_or_else(PoisonError::into_inner);
+            turn(expander, values, &**rule)
+        };
+        self.in_turns(&one, |order| {
+            loop {
+                let changed = values.settle()?;
+                if changed == 0 {
+                    return Ok(true);
                 }
-                if !self.write_graph_if_it_pays(marks)? || !self.keep(self.stand.marks, counters.as_ref())? {
+                write().begin()?;
+                if !order(changed >= SHARED_MIN)? {
                     return Ok(false);
                 }
-                self.stand.marks += 1;
-                self.make_last()?;
+                write().end()?;
             }
-            if !self.trim(counters)? {
-                return Ok(false);
-            }
-            let (before, after) = (self.stand.before, self.left.count());
-            self.stand = Stand { rounds: self.stand.rounds + 1, marks: 0, before: after };
-            if after == 0 || after == before || self.task.weak {
-                return Ok(true);
-            }
-            self.make_last()?;
-        }
+        })
     }
 
-    /// Keeps what steps with a mark lead to, and counts the steps that lead to each state that is kept; false if the observer stopped it.
-    fn keep(&mut self, mark: u32, counters: Option<&Counters>) -> Result<bool, SearchError> {
-        let Some(graph) = self.graph.take() else { return self.keep_reached(mark, counters) };
-        let buffers = self.task.budget.charge("chunks being read", graph.longest() * self.expanders.len());
-        let finished = match buffers {
-            Ok(buffers) => self.keep_reached_by_number(&graph, buffers, mark, counters),
-            Err(_) => self.keep_reached(mark, counters),
-        };
-        self.graph = Some(graph);
-        finished
+    /// Has turns taken as `lead` orders, by as many threads as are worth starting.
+    fn in_turns(
+        &mut self,
+        turn: Turn<'_, 'a>,
+        lead: impl FnOnce(Order<'_>) -> Result<bool, SearchError>,
+    ) -> Result<bool, SearchError> {
+        let few = self.task.set.len() < SHARED_MIN;
+        let idle = self.expanders.split_off(if few { 1 } else { self.expanders.len() });
+        let outcome = turns::in_turns(self.task, self.round, &mut self.expanders, turn, lead);
+        self.expanders.extend(idle);
+        outcome
     }
 
-    /// Makes it last how passes stand, if it is time to.
-    fn make_last(&mut self) -> Result<(), SearchError> {
-        match self.keeper.as_deref_mut().filter(|keeper| keeper.is_due()) {
-            Some(keeper) => {
-                keeper.keep(self.stand, &self.left, self.graph.as_ref().map(SuccessorGraph::name))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Tells a witness the states that are left so far and that `gone` is true of.
-    fn tell(&self, witness: &dyn Witness, gone: &dyn Fn(u64) -> bool) -> Result<(), SearchError> {
-        let (set, left) = (self.task.set, &self.left);
-        let mut numbers = Vec::new();
+    /// Visits the states that are left, in order, with their numbers.
+    pub(crate) fn visit_left(
+        &self,
+        left: &Bits,
+        mut visit: impl FnMut(u64, &[u64]) -> Result<(), SearchError>,
+    ) -> Result<(), SearchError> {
+        let (set, mut numbers) = (self.task.set, Vec::new());
         set.scan(&mut |records| {
             numbers.clear();
             set.numbers(records, &mut numbers);
-            for (record, number) in records.iter().zip(&numbers) {
-                if left.get(*number) && gone(*number) {
-                    witness.take(Records::new(record, record.len()))?;
-                }
+            for (record, number) in records.iter().zip(&numbers).filter(|(_, number)| left.get(**number)) {
+                visit(*number, record)?;
             }
             Ok(true)
         })
+    }
+
+    /// The name of the graph, if there is one.
+    pub(crate) fn graph_name(&self) -> Option<&str> {
+        self.graph.as_ref().map(SuccessorGraph::name)
+    }
+
+    /// States expanded, steps made, and bytes of the graph, if one was written.
+    pub(crate) fn figures(&self) -> (u64, u64, Option<u64>) {
+        let sum = |each: fn(&Expander<'_>) -> u64| self.expanders.iter().map(each).sum();
+        let graph_bytes = self.graph.as_ref().map(SuccessorGraph::bytes);
+        (sum(|expander| expander.visits), sum(|expander| expander.edges), graph_bytes)
+    }
+
+    /// Removes the graph, if there is one.
+    pub(crate) fn remove_graph(&mut self) -> Result<(), SearchError> {
+        if self.graph.take().is_some() {
+            self.task.volume.remove(GRAPH).map_err(fathom_disk::error::DiskError::from)?;
+        }
+        Ok(())
     }
 
     fn queue(&mut self) -> Result<Queue, SearchError> {
@@ -252,4 +263,47 @@ impl Passes<'_, '_> {
         let words = self.task.system.shape().words();
         Ok(Queue::new(self.task.volume, &name, words, block, self.task.budget)?)
     }
+}
+
+/// A rule that does not care when turns begin.
+struct Plain<'r, R>(&'r R);
+
+impl<R: Rule> Rule for Plain<'_, R> {
+    type Turn = R::Turn;
+    type Value = R::Value;
+
+    #[inline]
+    fn along(&self, turn: R::Turn, marks: u64, target: u64) -> Result<Option<R::Value>, SearchError> {
+        self.0.along(turn, marks, target)
+    }
+}
+
+impl<R: Rule> LevelRule for Plain<'_, R> {}
+
+/// Some states have their turn; false if none was left that has one.
+fn turn<V: Values, R>(expander: &mut Expander<'_>, values: &V, rule: &R) -> Result<bool, SearchError>
+where
+    R: LevelRule<Turn = V::Turn, Value = V::Value>,
+{
+    let (mut states, mut turns) = (expander.take_batch(), Vec::new());
+    let some = values.next_changed(expander, &mut states, &mut turns)?;
+    if some {
+        rule.expanding(expander, states.view())?;
+        expander.each_then_send(
+            states.view(),
+            |sent| values.give_turns(sent),
+            |source, taken| {
+                let target = taken.number;
+                if !values.counts(target) {
+                    return Ok(false);
+                }
+                match rule.along(turns[source], taken.steps.marks(taken.step).0, target)? {
+                    Some(value) => values.offer(target, value),
+                    None => Ok(false),
+                }
+            },
+        )?;
+    }
+    expander.return_batch(states);
+    Ok(some)
 }

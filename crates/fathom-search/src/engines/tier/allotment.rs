@@ -43,13 +43,14 @@ pub(super) struct LayerSize {
     pub(super) closed: u64,
 }
 
-/// What the body needs for a thread, at most.
+/// What the body needs for a thread, at most. A guess: an eighth of small budgets.
 const BODY_BYTES_MAX: usize = 256 << 10;
-/// Layers are wide from so many times the candidates on that threads hold in narrow ones.
+/// Layers are wide from so many times the candidates on that threads hold in narrow ones. With shares for wide layers from there on, and real blocks, lamport.7 took 40 CPU s in 4 MiB in place of 176,
+/// iprotocol.5 70 in place of 165. Other points were not tried.
 const WIDE_FROM: u64 = 6;
-/// So many narrow layers in a row are taken for a sign that those to come are narrow too.
+/// So many narrow layers in a row are taken for a sign that those to come are narrow too. A guess.
 const CALM_LAYERS: u32 = 8;
-/// Smaller layers say nothing about repeats.
+/// Smaller layers say nothing about repeats. A guess.
 const OFFERED_LEAST: u64 = 1024;
 
 impl Allotment {

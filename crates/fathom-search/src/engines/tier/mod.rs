@@ -36,10 +36,12 @@ use fathom_disk::storage::direct::heap::give_large_blocks_back;
 use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
+use fathom_model::system::TransitionSystem;
 
-use super::auto;
-use super::engine::{Answer, Ask, Body, Chosen, Engine, EngineOption, Files, OptionValue, Run, Threads};
-use crate::bodies::stages::{CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
+use super::engine::{
+    Answer, Ask, Body, Chosen, Engine, EngineOption, FilePlace, Files, Kept, OptionValue, Run, Threads,
+};
+use crate::bodies::stages::{self, CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::files::at_rest::AtRest;
 use crate::files::candidates::{Candidates, Collected};
@@ -53,6 +55,7 @@ use crate::files::layer_store::LayerStore;
 use crate::files::lock;
 use crate::files::place::Place;
 use crate::stores::{Layered, key_width};
+use crate::task::{Ending, Observer, Outcome, Settings};
 
 pub use shares::{Breadth, Repeats, Shares};
 pub use sharing::TINY_BYTES;
@@ -81,7 +84,40 @@ pub static ENGINE: Engine = Engine {
 };
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
-    auto::answer(ask, auto::run_on_disk)
+    let (volume, lasts) = ((ask.place.volume)()?, ask.place.lasts);
+    let options = options(ask);
+    let (tier, outcome) = run(ask.system, ask.budget, ask.settings, ask.observer, (&volume, lasts), options)?;
+    let (used, closing) = (Some(tier.disk_use()), Some(tier.cost()));
+    // Searching again needs the memory that this one has.
+    let kept = if tier.keeps_all_layers() { Kept::Layers(Box::new(tier)) } else { Kept::Dropped };
+    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing })
+}
+
+/// What was chosen for a search with the states on disk.
+pub(super) fn options(ask: &Ask<'_>) -> Options {
+    let FilePlace { tag, limit, commit_every, keep_layers, .. } = *ask.place;
+    let keep_from = if keep_layers { 0 } else { u64::MAX };
+    Options { tag, plan: plan(ask.chosen), commit_every, disk_limit: limit, keep_from, shares: None }
+}
+
+/// Searches breadth-first from the initial states, or goes on with what is committed in the volume. The closed set of a search that `lasts` is put to rest when it is complete.
+pub fn run(
+    system: &dyn TransitionSystem,
+    budget: &Budget,
+    settings: &Settings,
+    observer: &dyn Observer,
+    (volume, lasts): (&Volume, bool),
+    options: Options,
+) -> Result<(Tier, Outcome), SearchError> {
+    let (mut tier, boundary) = Tier::open(volume, budget, system.shape(), settings.threads, options)?;
+    let outcome = match boundary {
+        Some(boundary) => stages::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
+        None => stages::run(system, &mut tier, budget, settings, observer)?,
+    };
+    if lasts && outcome.ending == Ending::Complete {
+        tier.put_to_rest(&outcome.boundary)?;
+    }
+    Ok((tier, outcome))
 }
 
 /// How new states are compared with known ones.
@@ -92,7 +128,7 @@ pub(super) const PLAN: &[EngineOption] = &[EngineOption {
 }];
 
 /// The plan that was chosen.
-pub(super) fn plan(chosen: &Chosen) -> Plan {
+fn plan(chosen: &Chosen) -> Plan {
     if chosen.option("plan") == Some("scan") { Plan::Scan } else { Plan::LookUp }
 }
 

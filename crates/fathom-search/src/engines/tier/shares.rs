@@ -40,9 +40,9 @@ pub struct Shares {
     /// Bits per key of such a filter, at least and at most; one of no bits denies nothing.
     pub filter_bits: (u64, u64),
     /// A filter of all runs, and a trie of them, are worth building when so many keys per key were decoded for nothing.
-    pub regret_per_key: (u64, u64),
+    pub wasted_decodes_per_key: (u64, u64),
     /// A trie of runs that are gone through is worth making when that has cost so many nanoseconds per key more than asking it would have.
-    pub toll_per_key: u64,
+    pub sweep_excess_ns_per_key: u64,
     /// Keys in the window at most, 0 for none.
     pub window_keys: usize,
     /// The table of small layers of a shard at most, 0 for none.

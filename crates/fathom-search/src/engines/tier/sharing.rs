@@ -20,36 +20,39 @@ const SITUATIONS: [(Breadth, Repeats); 4] = [
     (Breadth::Wide, Repeats::Few),
 ];
 
-/// Keys in blocks of runs that are gone through, best first. Larger ones are hardly smaller per key.
+/// Keys in blocks of runs that are gone through, best first. With 4096, 2048 and 1024 in place of 8192 rether.6 took 5.6, 6.0 and 5.5 CPU s in place of 5.9, lamport.6 5.1, 5.1 and 4.8 in place of 5.2 (at a
+/// load of 10), but the closed set of 1024 is a fifth larger, so less of it stays in memory.
 const BLOCK_KEYS: [usize; 3] = [8192, 4096, 2048];
 
-/// Budgets below this are for tests and the curious.
+/// Budgets below this are for tests and the curious. A guess: no search in so little was ever timed.
 pub const TINY_BYTES: usize = 256 << 10;
 
-/// What goes through runs on disk should have, for reads of a few dozen kilobytes.
+/// What goes through runs on disk should have, for reads of a few dozen kilobytes. A guess; that larger ones gain little was seen: three of 14 s of waiting of szymanski.5.
 const SWEEP_BYTES: usize = 192 << 10;
-/// Budgets below this give part of what runs have in memory to what reads the others.
+/// Budgets below this give part of what runs have in memory to what reads the others. A guess.
 const SMALL_BYTES: usize = 12 << 20;
-/// What writes candidates should have, for writes of a few dozen kilobytes.
+/// What writes candidates should have, for writes of a few dozen kilobytes. A guess.
 const SPILL_BYTES: usize = 128 << 10;
-/// Runs of a shard at most, and where layers are wide, and runs are gone through from disk: each needs a buffer and a block.
+/// Runs of a shard at most, and where layers are wide, and runs are gone through from disk: each needs a buffer and a block. Guesses: four to one, there are rarely more than a dozen.
 const RUNS_MAX: usize = 64;
 const WIDE_RUNS_MAX: usize = 12;
-/// The part of memory for the roots of all runs, which are wide where records are; but a few runs there must be.
+/// The part of memory for the roots of all runs, which are wide where records are; but a few runs there must be. Not measured: the suite of budgets shows that it suffices.
 const ROOTS_PART: usize = 16;
 const RUNS_MIN: usize = 4;
 
-/// Going through a key costs one to three nanoseconds; looking one up that no filter denies some hundreds.
+/// Keys per candidate up to which runs are gone through. That costs one to three nanoseconds a key; looking one up that no filter denies some hundreds. Half and twice of it were not tried.
 const DENSE_RATIO: u64 = 512;
-/// Asking a filter costs ten, going through the runs beside a candidate some dozens for each run where they are far apart.
+/// Keys per candidate from which a filter is asked first. Asking costs ten nanoseconds, going through the runs beside a candidate some dozens for each run where they are far apart. With 12 in place of 32,
+/// and a larger share for the filter, rether.6 at 7.0 MB took 4.4 CPU s in place of 5.1, brp.6 at 35.7 MB 18.1 in place of 22.7.
 const FILTER_RATIO: u64 = 12;
-/// With fewer bits it denies too little.
+/// Bits per key of such a filter. With fewer it denies too little: 4 to 5 bits gained nothing for rether.6 at 6.8 MiB, where runs went to disk for them.
 const FILTER_BITS: (u64, u64) = (2, 10);
 
-/// A filter costs as much as decoding a few keys for each in it, a trie about ten times that.
-const REGRET_PER_KEY: (u64, u64) = (4, 32);
-/// Making a trie costs 30 to 80 nanoseconds a key.
-const TOLL_PER_KEY: u64 = 60;
+/// Keys decoded in vain, per key, from which a filter and a trie are worth making. A filter costs as much as decoding a few keys for each in it, a trie about ten times that. With 16 for the trie, in place of
+/// whenever a filter was due, brp.6 took 22.1 CPU s in place of 26.3, and resistance.1 3.1 in place of 2.9; 32 was not timed apart from other changes.
+const WASTED_DECODES_PER_KEY: (u64, u64) = (4, 32);
+/// Making a trie costs 30 to 80 nanoseconds a key (60 to 110 were seen for single large runs). rether.6 does not mind other points to fold at: flat from two to three folds of 3 to 5.5 million keys.
+const SWEEP_EXCESS_NS_PER_KEY: u64 = 60;
 
 impl Shares {
     /// Shares of `bytes` for so many threads. As many of them close shards at a time as there is memory for, whatever layers are like.
@@ -99,8 +102,8 @@ impl Shares {
             filter_bytes: choose(400, 0) / shards,
             filter_ratio: FILTER_RATIO,
             filter_bits: FILTER_BITS,
-            regret_per_key: REGRET_PER_KEY,
-            toll_per_key: TOLL_PER_KEY,
+            wasted_decodes_per_key: WASTED_DECODES_PER_KEY,
+            sweep_excess_ns_per_key: SWEEP_EXCESS_NS_PER_KEY,
             window_keys: part(window) / (width.words() * 8),
             table_bytes: choose(50, 10) / shards,
             candidate_keys: (choose(candidates[0], candidates[1])
@@ -123,6 +126,7 @@ impl Shares {
             fence_bytes: part(20) / shards,
             log_block_bytes: (bytes / 256).clamp(512, 32 << 10).next_power_of_two(),
             log_block_keys,
+            // Eight to one: brp.6 28.9 CPU s in place of 27.9, rether.6 no difference.
             fan: 4,
             runs_max: if wide { WIDE_RUNS_MAX } else { RUNS_MAX },
             candidate_pieces_max: (close_bytes / threads / (16 << 10)).clamp(8, 64),
@@ -144,8 +148,8 @@ impl Shares {
             filter_bytes: if bytes < 16 << 10 { 0 } else { bytes / 8 },
             filter_ratio: FILTER_RATIO,
             filter_bits: FILTER_BITS,
-            regret_per_key: REGRET_PER_KEY,
-            toll_per_key: TOLL_PER_KEY,
+            wasted_decodes_per_key: WASTED_DECODES_PER_KEY,
+            sweep_excess_ns_per_key: SWEEP_EXCESS_NS_PER_KEY,
             window_keys: (bytes / 64 / (width.words() * 8)).max(1),
             table_bytes: if bytes < 32 << 10 { 0 } else { bytes / 16 },
             candidate_keys: (bytes / 16 / threads / sorted_key_bytes(width)).max(2),

@@ -8,7 +8,7 @@
 
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::Bloom;
-use fathom_disk::run::{Run, RunConfig, Scan};
+use fathom_disk::run::{RunConfig, Scan};
 use fathom_disk::set::KeyStream;
 
 use super::super::run_shapes::run_configs;
@@ -17,27 +17,21 @@ use super::Known;
 use super::folded::Room;
 use crate::files::place::Place;
 
-/// A filter that was not asked for so many layers is let go, and a trie that spared nothing for as many.
-const IDLE_LAYERS: u32 = 16;
-/// Nanoseconds to ask a trie for a key, and to go through a key of a run in memory and on disk.
-const ASK_NANOSECONDS: u64 = 60;
-const PASS_NANOSECONDS: u64 = 4;
-const READ_NANOSECONDS: u64 = 10;
-/// Bits of filter per key, as long as there is room for more.
+/// Bits of filter per key, as long as there is room for more: one of a hundred that are not there is not denied. Not measured.
 const FILTER_BITS: usize = 10;
-/// By how much a filter grows.
+/// By how much a filter grows, so that making it anew goes through all keys a few times in all. Not measured.
 const FILTER_GROWTH: usize = 4;
-/// Bits per key that the number of probes of a full-grown filter suits.
+/// Bits per key that the number of probes of a full-grown filter suits: those that rether.6 had at 16.3 MiB, with 3.9 CPU s in place of 5.6 without.
 const FILTER_BITS_LAST: u64 = 7;
-/// Bits per key below which a filter denies too little.
+/// Bits per key below which a filter denies too little: more than a third is not denied. Not measured.
 const FILTER_BITS_LEAST: u64 = 2;
+/// A smaller one is not worth making. A guess.
 const FILTER_BYTES_MIN: usize = 16 << 10;
-/// Folding is tried when one candidate was looked up for so many keys: as many more will come if the search goes on for as long as it has, and each is worth a few keys folded.
-const FOLDED_KEYS: u64 = 4;
-/// Bits per key within which it is tried then: where it fails, it fails early.
+/// Bits per key within which a trie is tried early: where it fails, it does so after a small part of the keys. resistance.1, which takes half a bit, took 2.84 CPU s in place of 4.8 with such trials.
 const FOLDED_BITS: u64 = 1;
+/// What a trial has at least. A guess.
 const FOLDED_BYTES_MIN: usize = 64 << 10;
-/// Header, fences and footer of a run that is held.
+/// Header, fences and footer of a run that is held, by and large.
 const HELD_BYTES_MORE: u64 = 4 << 10;
 
 impl Known {
@@ -48,7 +42,7 @@ impl Known {
         }
         if self.folded.is_there() {
             // It was worth making: so it is again, as soon as there is room.
-            self.toll = u64::MAX;
+            self.measures.fold_soon();
             self.unfold(place)?;
         }
         self.drop_filter(place)?;
@@ -59,7 +53,7 @@ impl Known {
     pub(in super::super) fn reshare(&mut self, place: &Place, shares: &Shares) -> Result<(), DiskError> {
         self.shares = *shares;
         [self.dense_config, self.sparse_config] = run_configs(place.width, place.tag, shares);
-        (self.regret, self.lasting_regret, self.looked_up) = (0, 0, 0);
+        self.measures.forget_look_ups();
         // The next small layers have room within another share.
         self.small_keys = 0;
         self.keep_in_memory(place)
@@ -148,12 +142,11 @@ impl Known {
         if self.folded.is_growing() {
             return Ok(());
         }
-        self.count_toll();
-        let due = self.run_keys().saturating_mul(self.shares.toll_per_key);
-        if self.runs.count() > 0 && self.toll >= due {
-            self.toll = 0;
+        self.measures.note_sweep(self.runs.runs().map(|(_, run)| run), self.folded.is_there());
+        let run_keys = self.run_keys();
+        if self.runs.count() > 0 && self.measures.sweeps_paid_for_fold(&self.shares, run_keys) {
             // Many small layers would be many runs beside a trie that does not grow.
-            if self.small_layer && self.fold_to_grow(place, self.shares.filter_bytes)? {
+            if self.measures.small_layer && self.fold_to_grow(place, self.shares.filter_bytes)? {
                 return Ok(());
             }
             if self.fold_for_good(place)? {
@@ -163,42 +156,26 @@ impl Known {
         if self.folded.is_there() {
             return self.tend_trie(place);
         }
-        if self.dense && !self.far {
-            self.idle += 1;
-            if self.idle == IDLE_LAYERS && self.filter.bytes() > 0 {
-                self.drop_filter(place)?;
-                self.keep_in_memory(place)?;
-            }
-            return Ok(());
+        let asked = !self.measures.dense || self.measures.filter_first;
+        if self.measures.note_use(asked) && self.filter.bytes() > 0 {
+            self.drop_filter(place)?;
+            self.keep_in_memory(place)?;
         }
-        self.idle = 0;
-        if self.dense { self.fit_filter(place) } else { self.grow_filter(place) }
-    }
-
-    /// What going through the runs that were asked has cost more than asking a trie for them.
-    fn count_toll(&mut self) {
-        if !self.swept {
-            return;
+        match (asked, self.measures.dense) {
+            (false, _) => Ok(()),
+            (true, true) => self.fit_filter(place),
+            (true, false) => self.grow_filter(place),
         }
-        let pass = |run: &Run| {
-            run.count() * if run.is_kept_in_memory() { PASS_NANOSECONDS } else { READ_NANOSECONDS }
-        };
-        let passed: u64 = self.runs.runs().map(|(_, run)| pass(run)).sum();
-        // One that is there is asked anyway.
-        let asking = if self.folded.is_there() { 0 } else { self.candidates * ASK_NANOSECONDS };
-        self.toll = self.toll.saturating_add(passed.saturating_sub(asking));
     }
 
     /// Lets go of a trie that is not worth asking; makes one that grows where layers are tiny.
     fn tend_trie(&mut self, place: &Place) -> Result<(), DiskError> {
-        if !self.dense {
+        if !self.measures.dense {
             return self.grow_filter(place);
         }
-        let asked_in_vain = self.candidates * ASK_NANOSECONDS > self.aside.count() * PASS_NANOSECONDS
-            || self.aside.count() < self.runs.count() / 4;
-        self.idle = if asked_in_vain { self.idle + 1 } else { 0 };
-        if self.idle == IDLE_LAYERS {
-            self.idle = 0;
+        let in_vain = self.measures.trie_asked_in_vain(self.aside.count(), self.runs.count());
+        if self.measures.note_use(!in_vain) {
+            self.measures.use_again();
             self.unfold(place)?;
             self.keep_in_memory(place)?;
         }
@@ -212,7 +189,7 @@ impl Known {
         let (least, most) = self.shares.filter_bits;
         let spare = (self.shares.run_bytes as u64).saturating_sub(self.disk_bytes());
         // Where nearly all candidates are new, and the runs do not fold, it spares more than some of the runs in memory do.
-        let mostly_new = self.met <= self.sought / 4 && !self.may_fold(place);
+        let mostly_new = self.measures.mostly_new() && !self.may_fold(place);
         let room = if mostly_new { spare.max(self.shares.run_bytes as u64 / 2) } else { spare };
         let most_bytes = room.min(self.shares.filter_bytes as u64);
         let crowded = keys > self.filter_keys && most_bytes >= held + held / 2;
@@ -240,23 +217,20 @@ impl Known {
     /// Makes the filter before all runs larger, from their keys, once look-ups that it should have spared have cost more than that.
     fn grow_filter(&mut self, place: &Place) -> Result<(), DiskError> {
         let keys = self.run_keys();
-        let (for_filter, for_trie) = self.shares.regret_per_key;
-        if self.lasting_regret >= keys * for_trie {
-            (self.lasting_regret, self.looked_up) = (0, 0);
-            if self.fold_to_grow(place, self.shares.filter_bytes)? {
-                return Ok(());
-            }
-        }
-        if self.looked_up >= keys / FOLDED_KEYS {
-            self.looked_up = 0;
-            if self.fold_to_grow(place, FOLDED_BYTES_MIN.max((keys * FOLDED_BITS / 8) as usize))? {
-                return Ok(());
-            }
-        }
-        if self.regret < keys * for_filter || self.folded.is_there() {
+        if self.measures.look_ups_paid_for_fold(&self.shares, keys)
+            && self.fold_to_grow(place, self.shares.filter_bytes)?
+        {
             return Ok(());
         }
-        self.regret = 0;
+        if self.measures.look_ups_ask_for_fold(keys)
+            && self.fold_to_grow(place, FOLDED_BYTES_MIN.max((keys * FOLDED_BITS / 8) as usize))?
+        {
+            return Ok(());
+        }
+        if !self.measures.look_ups_paid_for_filter(&self.shares, keys) || self.folded.is_there() {
+            return Ok(());
+        }
+        self.measures.filter_considered();
         let wanted = keys as usize * FILTER_BITS / 8 * FILTER_GROWTH;
         let bytes = wanted.max(FILTER_BYTES_MIN).min(self.filter_bytes_max());
         if bytes < self.filter.bytes() * 5 / 4 || bytes == 0 {

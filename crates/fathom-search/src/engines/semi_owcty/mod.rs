@@ -1,33 +1,32 @@
-//! Policy of the fix-point: everything in RAM that is small, everything else on a volume.
+//! Policy of passes: everything in RAM that is small, everything else on a volume.
 //!
 //! J. Barnat, L. Brim, P. Šimeček, "I/O efficient accepting cycle detection", CAV 2007; S. Edelkamp, P. Sanders, P. Šimeček, "Semi-external LTL model checking", CAV 2008. A breadth-first
-//! search generates the states; they are sorted and numbered by a perfect hash ([`crate::files::closed_set`]); the fix-point ([`crate::bodies::passes`]) keeps bits and counters by
-//! number. A run is told by its cycle among what is left (`cycle.rs`), and the way there by the layers of the first search.
+//! search generates the states; they are sorted and numbered by a perfect hash ([`crate::files::closed_set`]); passes (`bodies/passes`) over bits and counters by
+//! number take states away until the rest repeats itself (`elimination.rs`). A run is told by its cycle among what is left (`cycle.rs`), and the way there by the layers of the first search.
 //!
 //! Memory: that of the first search, and after it about 10 bits per state and the path. Not on the fly: the whole space is generated before a cycle is looked for.
 
-use std::time::Duration;
+mod checkpoint;
+mod elimination;
+mod reached;
+mod trimming;
 
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
-use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
-use fathom_model::system::TransitionSystem;
 
+use self::checkpoint::{CheckpointLog, Committed};
+use self::elimination::Eliminated;
 use super::engine::{Body, Engine, Files, Run, Threads};
-use crate::bodies::passes::{self, Stand, Witness};
+use crate::bodies::passes::Task;
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::closed_set::{ALL_RECUR, ClosedSet, Reached, Recurs};
-use crate::files::successor_graph::GraphUse;
 use crate::liveness::cycle;
-use crate::liveness::pass_log::{PassLog, TakenUp};
+use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::proof::ranks::RankLog;
 use crate::stores::bits::Bits;
-use crate::task::Observer;
 use crate::traces::lasso::Lasso;
-use crate::traces::path::{Path, Room};
-use crate::traces::trace::path_through;
 
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
@@ -45,64 +44,8 @@ pub static ENGINE: Engine = Engine {
     body: Body::Passes,
     stores: &["tier"],
     options: &[],
-    run: Run::Runs,
+    run: Run::Generated(run),
 };
-
-/// What is searched, and with what.
-#[derive(Clone, Copy)]
-pub struct Search<'a> {
-    /// The system.
-    pub system: &'a dyn TransitionSystem,
-    /// Whether the steps of every cycle all carry every mark, or none does.
-    pub weak: bool,
-    /// Which states an accepting run may come back to for ever: the others are generated, and not looked at again.
-    pub recurs: Recurs<'a>,
-    /// How many threads expand.
-    pub threads: usize,
-    /// Empty; whoever made it empties it.
-    pub volume: &'a Volume,
-    /// Where the path of a depth-first search goes, if not there, too.
-    pub stack: Option<&'a Volume>,
-    /// All memory that is taken, and where a run goes that is told.
-    pub room: &'a Room,
-    /// Who watches.
-    pub observer: &'a dyn Observer,
-    /// How long to wait between commits of passes that are to last, at least.
-    pub commit_every: Duration,
-    /// Whether steps become a graph of numbers on the volume.
-    pub graph: GraphUse,
-    /// Bytes that files of this may take.
-    pub disk_room: u64,
-}
-
-/// What a search found out.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// A run that is accepting.
-    pub lasso: Option<Lasso>,
-    /// Whether the observer ended it before that was known.
-    pub stopped: bool,
-    /// Whether there is such a run, but the observer ended it before it was written down.
-    pub untraced: bool,
-    /// Rounds of the fix-point.
-    pub rounds: u64,
-    /// States that it has left.
-    pub left: u64,
-    /// States expanded since they were generated.
-    pub visits: u64,
-    /// Steps made since then.
-    pub edges: u64,
-    /// Bytes of the perfect hash.
-    pub number_bytes: u64,
-    /// Bytes of the closed set on the volume.
-    pub stored_bytes: u64,
-    /// Classes of states, if there are ranks.
-    pub classes: Option<u64>,
-    /// Bytes of the graph of numbers, if one was written.
-    pub graph_bytes: Option<u64>,
-    /// Where passes stood when they were taken up, if they were.
-    pub taken_up: Option<Stand>,
-}
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached.
 ///
@@ -121,25 +64,6 @@ pub fn run_certified(
     tag: Tag,
 ) -> Result<Outcome, SearchError> {
     Outcome::unless_stopped(proven(search, reached, Some((directory, tag))))
-}
-
-impl Outcome {
-    /// A search that was stopped before there was anything to tell is one that was stopped.
-    pub(super) fn unless_stopped(outcome: Result<Outcome, SearchError>) -> Result<Outcome, SearchError> {
-        match outcome {
-            Err(SearchError::Stopped) => Ok(Outcome { stopped: true, ..Outcome::default() }),
-            other => other,
-        }
-    }
-
-    /// A run that there is, or that the observer did not wait for.
-    pub(super) fn take(&mut self, lasso: Result<Lasso, SearchError>) -> Result<(), SearchError> {
-        match lasso {
-            Err(SearchError::Stopped) => self.untraced = true,
-            other => self.lasso = Some(other?),
-        }
-        Ok(())
-    }
 }
 
 /// Where ranks go.
@@ -162,7 +86,7 @@ fn proven(
     };
     let (passes, log, taken_up) = match &mut certificate {
         Some(certificate) => ranked_passes(search, reached, &set, recurs, certificate)?,
-        None => (passes::run(task(search, &set), None, None, None)?, None, None),
+        None => (elimination::run(task(search, &set), None, None, None)?, None, None),
     };
     let mut outcome = Outcome {
         stopped: passes.left.is_none(),
@@ -199,35 +123,35 @@ fn proven(
     Ok(outcome)
 }
 
-fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> passes::Task<'a> {
+fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> Task<'a> {
     let Search { system, weak, threads, graph, disk_room, volume, observer, .. } = *search;
     let budget = search.room.budget();
-    passes::Task { system, set, weak, threads, graph, room: disk_room, volume, budget, observer }
+    Task { system, set, only_marked: weak, threads, graph, room: disk_room, volume, budget, observer }
 }
 
-/// Passes that tell ranks, from where earlier ones stood; the ranks, and where that was.
+/// Passes that tell ranks, from the last checkpoint on; the ranks, and how many rounds were over there.
 fn ranked_passes(
     search: &Search<'_>,
     reached: &dyn Reached,
     set: &ClosedSet<'_>,
     recurs: Recurs<'_>,
     (directory, tag): &mut Certificate<'_>,
-) -> Result<(passes::Outcome, Option<RankLog>, Option<Stand>), SearchError> {
+) -> Result<(Eliminated, Option<RankLog>, Option<u64>), SearchError> {
     let Search { system, weak, room, commit_every, .. } = *search;
     let budget = room.budget();
-    let taken_up = TakenUp::of(directory, set.len(), budget)?;
+    let committed = Committed::of(directory, set.len(), budget)?;
     let mut log = RankLog::new(directory, *tag, system.shape(), weak, budget)?;
-    let mut begun = None;
-    if let Some(TakenUp { begun: there, classes, ranks }) = taken_up {
+    let mut checkpoint = None;
+    if let Some(Committed { checkpoint: there, classes, ranks }) = committed {
         log = log.taken_up(classes, ranks);
-        begun = Some(there);
+        checkpoint = Some(there);
     } else if weak {
         rank_others(search, reached, recurs, &log)?;
     }
-    let stood = begun.as_ref().map(|begun| begun.stand);
-    let mut keeper = PassLog::new(directory, &log, commit_every, budget);
-    let passes = passes::run(task(search, set), begun, Some(&log), Some(&mut keeper))?;
-    Ok((passes, Some(log), stood))
+    let rounds = checkpoint.as_ref().map(|checkpoint| checkpoint.position.rounds);
+    let mut checkpoints = CheckpointLog::new(directory, &log, commit_every, budget);
+    let passes = elimination::run(task(search, set), checkpoint, Some(&log), Some(&mut checkpoints))?;
+    Ok((passes, Some(log), rounds))
 }
 
 /// A run that goes round in what is left.
@@ -274,31 +198,4 @@ fn rank_others(
         outcome?;
     }
     Ok(())
-}
-
-/// A cycle with a shortest way to its first state.
-pub(super) fn with_stem(
-    search: &Search<'_>,
-    reached: &dyn Reached,
-    cycle: &Path,
-) -> Result<Lasso, SearchError> {
-    let Search { system, room, observer, .. } = *search;
-    let first = cycle.reader()?.get(0)?.record.to_vec();
-    let mut found = None;
-    for layer in 0..reached.layer_count() {
-        if observer.stop() {
-            return Err(SearchError::Stopped);
-        }
-        let mut there = false;
-        reached.visit_layer(layer, &mut |records| there |= records.iter().any(|record| record == first))?;
-        if there {
-            found = Some(layer);
-            break;
-        }
-    }
-    let layer = found.expect("what was generated is in a layer");
-    let visit =
-        |layer: u64, visit: &mut dyn FnMut(Records<'_>)| reached.visit_layer(layer, visit).map(|()| true);
-    let stem = path_through(system, &visit, room, observer, (layer, &first))?.expect("all layers are kept");
-    Lasso::after(&stem, &Lasso { path: cycle.clone(), cycle_start: 0 })
 }
