@@ -47,7 +47,7 @@ pub trait Subject: Debug + Sync {
 
 impl Subject for Model {
     fn searched(&self, labels: &[Label], execution: Execution<'_>) -> System<'_> {
-        self.system(labels.to_vec(), execution)
+        self.system(labels, execution)
     }
 
     fn reference(&self, labels: &[Label]) -> System<'_> {
