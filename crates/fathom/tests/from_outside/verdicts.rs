@@ -21,13 +21,14 @@ impl Pruned {
     }
 }
 
-const ENGINES: [&[&str]; 6] = [
+const ENGINES: [&[&str]; 7] = [
     &[],
     &["--engine", "ndfs"],
     &["--engine", "ndfs", "--store", "tier"],
     &["--engine", "semi-owcty"],
     &["--engine", "semi-owcty", "--store", "tier"],
     &["--engine", "ddfs"],
+    &["--engine", "map-ram"],
 ];
 
 fn verdict_on_faults(ran: &Ran) -> Value {
