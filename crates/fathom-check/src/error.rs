@@ -7,7 +7,6 @@ use fathom_ltl::product::ProductError;
 use fathom_search::error::SearchError;
 
 use crate::limit::Limit;
-use crate::model::assemble::ModelError;
 use crate::monitor::Monitor;
 use crate::numbers::bytes;
 
@@ -51,8 +50,8 @@ pub enum RunError {
     #[error("cannot make a folder under .fathom in the working directory: {0}")]
     Scratch(io::Error),
     /// An option of an engine is an expression, and none that the model understands.
-    #[error(transparent)]
-    Expression(Box<ModelError>),
+    #[error("{0}")]
+    Expression(String),
     /// An option of an engine is an expression, and what is searched has no words for one.
     #[error(
         "the engine {0} wants an expression over the states of a model, and what it is to search has none: choose another engine"

@@ -28,12 +28,15 @@ struct Notes(Mutex<Vec<Vec<u64>>>);
 
 impl Observer for Notes {
     fn expanded(&self, _stage: u64, sources: Records<'_>) {
-        self.0.lock().unwrap().extend(sources.iter().map(<[u64]>::to_vec));
+        self.0.lock().expect("no thread panics").extend(sources.iter().map(<[u64]>::to_vec));
     }
 }
 
+/// The value of a state.
+type Value<'a> = Box<dyn Fn(&[u64]) -> u64 + Sync + 'a>;
+
 /// Everything in one bucket; by depth, which only steps back decrease; and any, from two values to many.
-fn measures(judge: &Explored) -> Vec<Box<dyn Fn(&[u64]) -> u64 + Sync + '_>> {
+fn measures(judge: &Explored) -> Vec<Value<'_>> {
     let depth = |record: &[u64]| judge.path_to(judge.number_of(record).expect("it is reached")).len() as u64;
     vec![
         Box::new(|_: &[u64]| 0),
@@ -62,7 +65,7 @@ fn swept(
     let outcome = run(system, &mut line, &budget, &settings, &notes).expect("the budget suffices");
     let sweeps = line.sweeps();
     drop(line);
-    (outcome, sweeps, notes.0.into_inner().unwrap())
+    (outcome, sweeps, notes.0.into_inner().expect("no thread panics"))
 }
 
 #[test]

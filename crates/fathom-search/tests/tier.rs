@@ -63,8 +63,11 @@ const SHARES: [Choice; 14] = [
     Some(|shares| Shares { candidate_keys: shares.candidate_keys.min(20), run_bytes: 0, ..shares }),
 ];
 
+/// Sizes in place of those that suit the budget.
+type Resized = Option<fn(Sizes) -> Sizes>;
+
 /// The same for `stern-dill`: as they are; tables that are full after a few keys; all threads close every layer; both, with many shards.
-const SIZES: [Option<fn(Sizes) -> Sizes>; 4] = [
+const SIZES: [Resized; 4] = [
     None,
     Some(|sizes| Sizes { gathered_keys: 3, ..sizes }),
     Some(|sizes| Sizes { shared_keys_min: 0, ..sizes }),

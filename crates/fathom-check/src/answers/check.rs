@@ -207,13 +207,9 @@ pub fn check(
     let searched = layer_engine::search(
         engine,
         &layer_engine::Task {
-            system: system.system(),
-            budget: &budget,
-            settings: &settings,
-            observer: monitor,
             home,
-            in_scratch: false,
             measure: measure.as_deref(),
+            ..layer_engine::Task::new(system.system(), &budget, &settings, monitor)
         },
     )?;
     let elapsed = began.elapsed();

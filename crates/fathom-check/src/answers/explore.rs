@@ -6,6 +6,7 @@
 use fathom_disk::budget::Budget;
 use fathom_search::engines::engine::Chosen;
 use fathom_search::engines::{auto, positions};
+use fathom_search::error::SearchError;
 use std::time::Instant;
 
 use fathom_model::system::TransitionSystem;
@@ -55,37 +56,15 @@ pub fn explore(
         tuning: Tuning::default(),
     };
     let began = Instant::now();
-    let lasts = home.is_some_and(|home| home.settings().lasts());
-    // By itself the table that tells the locality comes first, as long as it fits.
-    let locality = Chosen::plain(&positions::ENGINE);
-    let tries_locality = engine.engine == &auto::ENGINE && !lasts;
-    let mut budget = resources.data_budget()?;
     if property.is_some() && engine.expression().is_some() {
         return Err(RunError::NoExpressions(engine.engine.name));
     }
     let measure = layer_engine::measure(engine, subject)?;
     let search = |engine: &Chosen, budget: &Budget| {
-        layer_engine::search(
-            engine,
-            &layer_engine::Task {
-                system,
-                budget,
-                settings: &settings,
-                observer: monitor,
-                home,
-                in_scratch: false,
-                measure: measure.as_deref(),
-            },
-        )
+        let task = layer_engine::Task::new(system, budget, &settings, monitor);
+        layer_engine::search(engine, &layer_engine::Task { home, measure: measure.as_deref(), ..task })
     };
-    let mut searched = search(if tries_locality { &locality } else { engine }, &budget)?;
-    if tries_locality && searched.outcome.ending == Ending::Budget {
-        monitor.say("the memory does not suffice to tell the locality: beginning again without it");
-        monitor.abandoned(0);
-        drop(searched);
-        budget = resources.data_budget()?;
-        searched = search(engine, &budget)?;
-    }
+    let (searched, budget) = searched(engine, resources, monitor, home, &search)?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
     let Searched { engine, outcome, gave_up, disk, cost, .. } = searched;
@@ -112,4 +91,26 @@ pub fn explore(
         passes: None,
         early: None,
     })
+}
+
+/// Searches with an engine. By itself the one that tells the locality comes first, as long as it fits.
+fn searched(
+    engine: &Chosen,
+    resources: &Resources,
+    monitor: &dyn Monitor,
+    home: Option<&Home>,
+    search: &dyn Fn(&Chosen, &Budget) -> Result<Searched, SearchError>,
+) -> Result<(Searched, Budget), RunError> {
+    let lasts = home.is_some_and(|home| home.settings().lasts());
+    if engine.engine == &auto::ENGINE && !lasts {
+        let budget = resources.data_budget()?;
+        let searched = search(&Chosen::plain(&positions::ENGINE), &budget)?;
+        if searched.outcome.ending != Ending::Budget {
+            return Ok((searched, budget));
+        }
+        monitor.say("the memory does not suffice to tell the locality: beginning again without it");
+        monitor.abandoned(0);
+    }
+    let budget = resources.data_budget()?;
+    Ok((search(engine, &budget)?, budget))
 }

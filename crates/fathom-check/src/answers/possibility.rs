@@ -52,17 +52,11 @@ pub fn check(
     let began = Instant::now();
     let system = model.system(std::slice::from_ref(&possibility.goal), Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
+    let settings = settings(resources);
+    let task = layer_engine::Task::new(&system, &budget, &settings, monitor);
     let generated = layer_engine::search(
         &Chosen::plain(&auto::ENGINE),
-        &layer_engine::Task {
-            system: &system,
-            budget: &budget,
-            settings: &settings(resources),
-            observer: monitor,
-            home: None,
-            in_scratch: true,
-            measure: None,
-        },
+        &layer_engine::Task { in_scratch: true, ..task },
     )?;
     let layer_engine::Searched { engine, kept, outcome, gave_up, disk, .. } = generated;
     let mut limit = gave_up.or_else(|| limit_of(outcome.ending, monitor));

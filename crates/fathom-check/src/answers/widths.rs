@@ -42,15 +42,7 @@ pub fn observe(model: &Model, resources: &Resources, monitor: &dyn Monitor) -> R
     let budget = resources.data_budget()?;
     let outcome = layer_engine::search(
         &Chosen::plain(&ram::ENGINE),
-        &Task {
-            system: &system,
-            budget: &budget,
-            settings: &settings,
-            observer: &measuring,
-            home: None,
-            in_scratch: false,
-            measure: None,
-        },
+        &Task::new(&system, &budget, &settings, &measuring),
     )?
     .outcome;
     monitor.finish().map_err(RunError::Records)?;

@@ -75,13 +75,25 @@ pub struct Task<'a> {
     pub measure: Option<Measure<'a>>,
 }
 
+impl<'a> Task<'a> {
+    /// With files in memory, and nothing else to say.
+    pub fn new(
+        system: &'a dyn TransitionSystem,
+        budget: &'a Budget,
+        settings: &'a Settings,
+        observer: &'a dyn Observer,
+    ) -> Task<'a> {
+        Task { system, budget, settings, observer, home: None, in_scratch: false, measure: None }
+    }
+}
+
 /// The measure that an engine was told to take of a subject's states, if it takes one.
 pub(crate) fn measure<'s>(
     chosen: &Chosen,
     subject: &'s dyn Subject,
 ) -> Result<Option<StateMeasure<'s>>, RunError> {
     let Some(text) = chosen.expression() else { return Ok(None) };
-    let measure = subject.measure(text).map_err(|error| RunError::Expression(Box::new(error)))?;
+    let measure = subject.measure(text).map_err(|error| RunError::Expression(error.to_string()))?;
     measure.ok_or(RunError::NoExpressions(chosen.engine.name)).map(Some)
 }
 

@@ -60,13 +60,8 @@ pub(crate) fn generate(
 ) -> Result<layer_engine::Searched, RunError> {
     let settings = settings(task.resources.threads, task.stop_at_fault, task.resources.max_depth);
     let generation = layer_engine::Task {
-        system,
-        budget: task.budget,
-        settings: &settings,
-        observer,
         home: task.home,
-        in_scratch: false,
-        measure: None,
+        ..layer_engine::Task::new(system, task.budget, &settings, observer)
     };
     Ok(layer_engine::search(task.generation, &generation)?)
 }
