@@ -52,18 +52,7 @@ pub fn check(
     let began = Instant::now();
     let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
-    let generated = layer_engine::search(
-        &Chosen::plain(&auto::ENGINE),
-        &layer_engine::Task {
-            system: &system,
-            budget: &budget,
-            settings: &settings(resources),
-            observer: monitor,
-            home: None,
-            in_scratch: true,
-            measure: None,
-        },
-    )?;
+    let generated = generate(&system, &budget, resources, monitor)?;
     let layer_engine::Searched { engine, kept, outcome, gave_up, disk, .. } = generated;
     let mut limit = gave_up.or_else(|| limit_of(outcome.ending, monitor));
     let mut counts = Counts::of(&outcome);
@@ -144,16 +133,24 @@ fn path_to(
     Ok(path_through(system, &visit, room, observer, state)?.expect("all layers are kept"))
 }
 
-/// All states are generated, whatever they are like.
-fn settings(resources: &Resources) -> task::Settings {
-    task::Settings {
+/// Generates all states, whatever they are like.
+fn generate(
+    system: &dyn TransitionSystem,
+    budget: &Budget,
+    resources: &Resources,
+    monitor: &dyn Monitor,
+) -> Result<layer_engine::Searched, SearchError> {
+    let settings = &task::Settings {
         threads: resources.threads,
         conditions: Vec::new(),
         stop_at_first: false,
         max_depth: resources.max_depth,
         coverage: false,
         tuning: Tuning::default(),
-    }
+    };
+    let (observer, home, in_scratch, measure) = (monitor, None, true, None);
+    let generation = layer_engine::Task { system, budget, settings, observer, home, in_scratch, measure };
+    layer_engine::search(&Chosen::plain(&auto::ENGINE), &generation)
 }
 
 /// The run to a state from where the goal cannot be reached, if the reference agrees.
