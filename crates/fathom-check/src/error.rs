@@ -7,6 +7,7 @@ use fathom_ltl::product::ProductError;
 use fathom_search::error::SearchError;
 
 use crate::limit::Limit;
+use crate::model::assemble::ModelError;
 use crate::monitor::Monitor;
 use crate::numbers::bytes;
 
@@ -49,6 +50,14 @@ pub enum RunError {
     /// There is no place for files.
     #[error("cannot make a folder under .fathom in the working directory: {0}")]
     Scratch(io::Error),
+    /// An option of an engine is an expression, and none that the model understands.
+    #[error(transparent)]
+    Expression(Box<ModelError>),
+    /// An option of an engine is an expression, and what is searched has no words for one.
+    #[error(
+        "the engine {0} wants an expression over the states of a model, and what it is to search has none: choose another engine"
+    )]
+    NoExpressions(&'static str),
     /// The model and the automaton do not go together.
     #[error(transparent)]
     Product(#[from] ProductError),

@@ -1,5 +1,8 @@
 //! Questions about a model, and their answers: the library between a search and a program. It knows no command line, no terminal and no signals.
 //!
+//! A system that implements [`TransitionSystem`](fathom_model::system::TransitionSystem) is asked about with a [`Check`] ([`given`] has an example). A model in a text is read by
+//! [`Model::read`](model::assemble::Model::read); a [`Plan`](questions::plan::Plan) of questions about it is answered by [`answers::check::check`].
+//!
 //! | module | question |
 //! |---|---|
 //! | [`model`] | how does a text become a system? |

@@ -74,7 +74,7 @@ fn resources(data_budget: u64) -> Resources {
 
 fn states(answer: &Answer, system: &RustSystem<Lock>) -> Vec<TraceState> {
     let (trace, subject) = (answer.trace.as_ref().expect("what is violated is shown"), Given(system));
-    trace.states(&subject).unwrap().map(Result::unwrap).collect()
+    trace.states(&subject).expect("it can be read").map(|state| state.expect("it is read")).collect()
 }
 
 fn verdict(checked: &Checked, name: &str) -> Verdict {

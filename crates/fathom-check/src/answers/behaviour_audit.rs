@@ -91,13 +91,8 @@ pub fn product(
     }
     let automaton = Automaton { atom_count: atoms.len(), ..read.automaton };
     let names = AutomatonNames { automaton: property.names.automaton.clone(), states: Vec::new() };
-    Product::new(
-        model.system(property.labels.clone(), Execution::Interpreted),
-        automaton,
-        names,
-        &behaviour.fair,
-    )
-    .map_err(|error| error.to_string())
+    Product::new(model.system(&property.labels, Execution::Interpreted), automaton, names, &behaviour.fair)
+        .map_err(|error| error.to_string())
 }
 
 impl BehaviourAudit<'_> {

@@ -203,6 +203,7 @@ pub fn check(
     // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
     let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
     let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
+    let measure = layer_engine::measure(engine, subject)?;
     let searched = layer_engine::search(
         engine,
         &layer_engine::Task {
@@ -212,7 +213,7 @@ pub fn check(
             observer: monitor,
             home,
             in_scratch: false,
-            measure: None,
+            measure: measure.as_deref(),
         },
     )?;
     let elapsed = began.elapsed();

@@ -131,18 +131,19 @@ impl DiskUsage {
 impl Counts {
     /// The numbers of a breadth-first search.
     pub(crate) fn of(outcome: &Outcome) -> Counts {
-        let complete = outcome.ending == Ending::Complete;
-        let known = outcome.layers.sum();
+        // What was counted of visits says nothing of states if some were visited twice.
+        let complete = outcome.ending == Ending::Complete && outcome.exact;
+        let known = outcome.states().unwrap_or(0);
         Counts {
             states: complete.then_some(known),
             states_estimate: None,
             known,
             visits: outcome.expanded,
             edges: outcome.transitions,
-            layers: Layers::from(&outcome.layers),
+            layers: if outcome.layered { Layers::from(&outcome.layers) } else { Layers::default() },
             transitions: complete.then_some(outcome.transitions),
             locality: outcome.locality.filter(|_| complete),
-            deadlocks: Some(outcome.deadlocks),
+            deadlocks: outcome.exact.then_some(outcome.deadlocks),
             faults: outcome.faults + outcome.label_faults,
             checksum: complete.then(|| outcome.checksum.to_string()),
         }

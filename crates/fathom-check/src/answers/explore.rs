@@ -60,6 +60,10 @@ pub fn explore(
     let locality = Chosen::plain(&positions::ENGINE);
     let tries_locality = engine.engine == &auto::ENGINE && !lasts;
     let mut budget = resources.data_budget()?;
+    if property.is_some() && engine.expression().is_some() {
+        return Err(RunError::NoExpressions(engine.engine.name));
+    }
+    let measure = layer_engine::measure(engine, subject)?;
     let search = |engine: &Chosen, budget: &Budget| {
         layer_engine::search(
             engine,
@@ -70,7 +74,7 @@ pub fn explore(
                 observer: monitor,
                 home,
                 in_scratch: false,
-                measure: None,
+                measure: measure.as_deref(),
             },
         )
     };

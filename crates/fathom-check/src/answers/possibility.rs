@@ -50,7 +50,7 @@ pub fn check(
     monitor: &dyn Monitor,
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
-    let system = model.system(vec![possibility.goal.clone()], Execution::wanted(resources, monitor));
+    let system = model.system(std::slice::from_ref(&possibility.goal), Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
     let generated = generate(&system, &budget, resources, monitor)?;
     let layer_engine::Searched { engine, kept, outcome, gave_up, disk, .. } = generated;

@@ -28,7 +28,7 @@ pub struct Observed {
 
 /// Explores a model, up to the limits, and notes the values of its variables.
 pub fn observe(model: &Model, resources: &Resources, monitor: &dyn Monitor) -> Result<Observed, RunError> {
-    let system = model.system(Vec::new(), Execution::wanted(resources, monitor));
+    let system = model.system(&[], Execution::wanted(resources, monitor));
     let components = &system.shape().components;
     let measuring = Measuring { monitor, components, values: Mutex::new(vec![None; components.len()]) };
     let settings = Settings {

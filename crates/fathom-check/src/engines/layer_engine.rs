@@ -21,10 +21,12 @@ use fathom_search::traces::path::{Path as RunPath, Room};
 use fathom_search::traces::trace;
 
 use crate::engines::figures::{CostFigures, DiskFigures, IoFigures};
+use crate::error::RunError;
 use crate::folder::disk_settings::DiskSettings;
 use crate::folder::home::Home;
 use crate::folder::scratch::{PARENT, Scratch};
 use crate::limit::Limit;
+use crate::model::subject::{StateMeasure, Subject};
 
 /// The states that a search has kept.
 #[derive(Debug)]
@@ -71,6 +73,16 @@ pub struct Task<'a> {
     pub in_scratch: bool,
     /// How far a state has come, if the engine wants to know.
     pub measure: Option<Measure<'a>>,
+}
+
+/// The measure that an engine was told to take of a subject's states, if it takes one.
+pub(crate) fn measure<'s>(
+    chosen: &Chosen,
+    subject: &'s dyn Subject,
+) -> Result<Option<StateMeasure<'s>>, RunError> {
+    let Some(text) = chosen.expression() else { return Ok(None) };
+    let measure = subject.measure(text).map_err(|error| RunError::Expression(Box::new(error)))?;
+    measure.ok_or(RunError::NoExpressions(chosen.engine.name)).map(Some)
 }
 
 /// Searches a system with an engine that expands all states.

@@ -279,8 +279,8 @@ impl Model {
 
     /// The system of the model that searches expand, with these labels in place of its own: compiled if that is wanted and this machine
     /// can, else the reference system. States that are alike are one if they are to be.
-    pub fn system(&self, labels: Vec<Label>, execution: Execution<'_>) -> System<'static> {
-        let system = execution.system(&self.program, &self.values, &labels);
+    pub fn system(&self, labels: &[Label], execution: Execution<'_>) -> System<'static> {
+        let system = execution.system(&self.program, &self.values, labels);
         match self.symmetry().filter(|_| self.symmetric) {
             Some(symmetry) => System::Symmetric(Box::new(Symmetric::new(system, symmetry))),
             None => system,

@@ -5,12 +5,16 @@ use std::fmt::{self, Debug, Formatter};
 use fathom_exec::interpreter::Interpreter;
 use fathom_lang::source::SourceText;
 use fathom_model::program::{Label, Program};
+use fathom_model::record::Records;
 use fathom_model::symmetry::Symmetric;
 use fathom_model::system::TransitionSystem;
 
-use super::assemble::Model;
+use super::assemble::{Model, ModelError};
 use super::execution::Execution;
 use super::system::System;
+
+/// A number for each of some states.
+pub type StateMeasure<'a> = Box<dyn Fn(Records<'_>, &mut Vec<u64>) + Sync + 'a>;
 
 /// Something that makes steps, has a reference that judges what is found in it, and words to tell it in.
 pub trait Subject: Debug + Sync {
@@ -23,6 +27,11 @@ pub trait Subject: Debug + Sync {
     /// The reference with states that are alike as one, if they are searched so: what paths of a search are unfolded with.
     fn quotient(&self) -> Option<Symmetric<Interpreter>> {
         None
+    }
+
+    /// A number for every state, by an expression in the words of the subject; none if it has no words for that.
+    fn measure(&self, _text: &str) -> Result<Option<StateMeasure<'_>>, ModelError> {
+        Ok(None)
     }
 
     /// The text that spans refer to, if there is one.
@@ -38,7 +47,7 @@ pub trait Subject: Debug + Sync {
 
 impl Subject for Model {
     fn searched(&self, labels: &[Label], execution: Execution<'_>) -> System<'_> {
-        self.system(labels.to_vec(), execution)
+        self.system(labels, execution)
     }
 
     fn reference(&self, labels: &[Label]) -> System<'_> {
@@ -47,6 +56,16 @@ impl Subject for Model {
 
     fn quotient(&self) -> Option<Symmetric<Interpreter>> {
         self.symmetric_interpreter()
+    }
+
+    fn measure(&self, text: &str) -> Result<Option<StateMeasure<'_>>, ModelError> {
+        let expression = self.expression("-E", text)?;
+        let interpreter = self.interpreter(Vec::new());
+        Ok(Some(Box::new(move |records, values| {
+            // Any function of the state is a measure; where the expression has no value, 0 will do. Signed values keep their order.
+            let value = |record| interpreter.value_in(record, &expression).unwrap_or(0) as u64 ^ 1 << 63;
+            values.extend(records.iter().map(value));
+        })))
     }
 
     fn source(&self) -> Option<&SourceText> {

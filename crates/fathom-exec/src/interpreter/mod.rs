@@ -115,6 +115,13 @@ impl Interpreter {
         &self.layout
     }
 
+    /// The value of an expression in a state; none if its evaluation faults.
+    pub fn value_in(&self, record: &[u64], expression: &Expression) -> Option<i64> {
+        let mut values = Vec::new();
+        self.unpack(record, &mut values);
+        self.evaluate(expression, &mut values).ok()
+    }
+
     fn index_actions(&mut self) {
         for (number, action) in self.program.actions.iter().enumerate() {
             let position = match action.movers.first() {

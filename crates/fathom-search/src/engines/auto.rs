@@ -40,6 +40,7 @@ pub static ENGINE: Engine = Engine {
     resumes: true,
     revisits: false,
     body: Body::Chosen,
+    layers: true,
     stores: &[],
     options: PLAN,
     run: Run::Chooses {

@@ -32,6 +32,7 @@ pub static ENGINE: Engine = Engine {
     resumes: false,
     revisits: false,
     body: Body::DepthFirst,
+    layers: false,
     stores: &[],
     options: &[],
     run: Run::Both,

@@ -40,6 +40,7 @@ pub static ENGINE: Engine = Engine {
     resumes: false,
     revisits: true,
     body: Body::DepthFirst,
+    layers: false,
     stores: &["tier"],
     options: &[],
     run: Run::Generated(run),

@@ -46,6 +46,8 @@ pub struct Engine {
     pub revisits: bool,
     /// Which loop carries it.
     pub body: Body,
+    /// Whether its stages are layers: then depths are known, and a run that is shown is the shortest.
+    pub layers: bool,
     /// Where its states may be stored, if there is a choice.
     pub stores: &'static [&'static str],
     /// What can be chosen about it (`-E key=value`).
@@ -114,6 +116,8 @@ pub struct EngineOption {
     pub key: &'static str,
     /// What it can be.
     pub value: OptionValue,
+    /// Whether the engine cannot do without it.
+    pub required: bool,
     /// What it does, in a sentence.
     pub help: &'static str,
 }
@@ -283,7 +287,14 @@ impl Chosen {
         for option in options {
             chosen.set(option)?;
         }
-        Ok(chosen)
+        let missing = |option: &&EngineOption| option.required && chosen.option(option.key).is_none();
+        match engine.options.iter().find(missing) {
+            Some(option) => Err(OptionError(format!(
+                "the engine {} needs -E {}={}: {}",
+                engine.name, option.key, option.value, option.help
+            ))),
+            None => Ok(chosen),
+        }
     }
 
     fn set(&mut self, option: &str) -> Result<(), OptionError> {

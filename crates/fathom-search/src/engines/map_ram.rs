@@ -44,6 +44,7 @@ pub static ENGINE: Engine = Engine {
     resumes: false,
     revisits: true,
     body: Body::Passes,
+    layers: false,
     stores: &["tier"],
     options: &[],
     run: Run::Generated(run),

@@ -12,4 +12,5 @@ pub mod registry;
 pub mod retrace;
 pub mod semi_owcty;
 pub mod stern_dill;
+pub mod sweep_ram;
 pub mod tier;

@@ -46,6 +46,7 @@ pub static ENGINE: Engine = Engine {
     resumes: false,
     revisits: true,
     body: Body::DepthFirst,
+    layers: false,
     stores: &["ram", "tier"],
     options: &[],
     run: Run::Runs,

@@ -6,7 +6,7 @@
 //! Memory: what the search has given back; blocks are smaller where that is little. I/O: the closed set is read once and written once.
 
 use fathom_disk::error::DiskError;
-use fathom_disk::run::{Run, RunConfig, RunWriter, Scan};
+use fathom_disk::run::{Run, RunConfig, Scan};
 use fathom_disk::set::{KeyStream, Merge};
 
 use super::place::Place;
@@ -51,7 +51,7 @@ impl AtRest {
     pub(crate) fn merge(place: &Place, name: &str, runs: &[&Run]) -> Result<(), DiskError> {
         let (words, free) = (place.width.words(), place.budget.free());
         let config = RunConfig::resting_within(place.width, place.tag, free / 2);
-        let mut writer = RunWriter::new(&place.volume, &place.budget, name, &config)?;
+        let mut writer = place.named_run_writer(name, &config)?;
         let share = free / 8 / (runs.len() + 1);
         let scans = runs
             .iter()

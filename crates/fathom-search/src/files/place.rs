@@ -63,7 +63,12 @@ impl Place {
 
     /// Writes a run that no other is called like.
     pub(crate) fn run_writer(&self, config: &RunConfig) -> Result<RunWriter, DiskError> {
-        RunWriter::new(&self.volume, &self.budget, &self.fresh_name("run"), config)
+        self.named_run_writer(&self.fresh_name("run"), config)
+    }
+
+    /// Writes a run of that name.
+    pub(crate) fn named_run_writer(&self, name: &str, config: &RunConfig) -> Result<RunWriter, DiskError> {
+        RunWriter::new(&self.volume, &self.budget, name, config)
     }
 
     /// Merges the runs of a level, or without one the smallest two, reading within so many bytes.

@@ -17,7 +17,11 @@ pub struct Outcome {
     pub ending: Ending,
     /// Who asked the budget for what, if that is why.
     pub refusal: Option<BudgetError>,
-    /// The size of each layer. Those expanded, and the one behind them if it is known.
+    /// Whether every state was expanded once: else what was counted is of visits, and how many states there are is not known.
+    pub exact: bool,
+    /// Whether stages were layers.
+    pub layered: bool,
+    /// The size of each stage, which mostly is a layer. Those expanded, and the one behind them if it is known.
     pub layers: Arc<LayerSizes>,
     /// States that were expanded.
     pub expanded: u64,
@@ -45,6 +49,13 @@ pub struct Outcome {
     pub steps_before: u64,
     /// From where [`go_on`](crate::bodies::stages::go_on) can take the search up again: the layer that was closed last, none of it expanded.
     pub boundary: Vec<u8>,
+}
+
+impl Outcome {
+    /// How many different states are known, if that is known.
+    pub fn states(&self) -> Option<u64> {
+        self.exact.then(|| self.layers.sum())
+    }
 }
 
 /// Why a search ended.

@@ -136,7 +136,7 @@ fn note_property_process(model: &Model, settings: &ModelSettings, quiet: bool) {
 }
 
 fn write_graph(model: &Model, format: GraphFormat, output: Output) -> anyhow::Result<()> {
-    let system = model.system(Vec::new(), Execution::Interpreted);
+    let system = model.system(&[], Execution::Interpreted);
     let graph = export::graph(&system)?;
     let mut bytes = Vec::new();
     graph.write(format, &system, &mut bytes)?;

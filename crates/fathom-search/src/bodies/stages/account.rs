@@ -218,7 +218,9 @@ impl<'a> Account<'a> {
             Ending::Budget => {}
         }
         self.done.take(&mut self.pending);
-        Ok(self.outcome(ending, refusal, boundary))
+        let (exact, layered) = (!policy.revisits(), policy.has_layers());
+        drop(policy);
+        Ok(Outcome { exact, layered, ..self.outcome(ending, refusal, boundary) })
     }
 
     /// What is known, as the outcome of a search that was `begun` and ended at this boundary, or has not begun.
@@ -233,6 +235,8 @@ impl<'a> Account<'a> {
         Outcome {
             ending,
             refusal,
+            exact: true,
+            layered: true,
             layers: Arc::new(self.layers),
             expanded: tally.expanded,
             transitions: tally.transitions,

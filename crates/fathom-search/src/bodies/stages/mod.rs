@@ -72,6 +72,16 @@ pub trait StagePolicy: Send + Sync {
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError>;
 
+    /// Whether some states were handed out more than once, as far as is known: then nobody knows how many there are.
+    fn revisits(&self) -> bool {
+        false
+    }
+
+    /// Whether stages are layers: states that are as many steps away from the initial ones.
+    fn has_layers(&self) -> bool {
+        true
+    }
+
     /// Told of every boundary, so that it may be made to last: `boundary` is what [`go_on`] needs beside the policy's own. Candidates offered since
     /// the last layer was closed are not part of it.
     fn checkpoint(

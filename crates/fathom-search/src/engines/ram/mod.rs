@@ -45,6 +45,7 @@ pub static ENGINE: Engine = Engine {
     resumes: false,
     revisits: false,
     body: Body::Stages,
+    layers: true,
     stores: &[],
     options: &[],
     run: Run::States(search),

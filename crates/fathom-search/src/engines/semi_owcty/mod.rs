@@ -42,6 +42,7 @@ pub static ENGINE: Engine = Engine {
     resumes: true,
     revisits: true,
     body: Body::Passes,
+    layers: false,
     stores: &["tier"],
     options: &[],
     run: Run::Generated(run),

@@ -59,6 +59,7 @@ pub static ENGINE: Engine = Engine {
     resumes: true,
     revisits: false,
     body: Body::Stages,
+    layers: true,
     stores: &[],
     options: &[],
     run: Run::States(search),

@@ -78,6 +78,7 @@ pub static ENGINE: Engine = Engine {
     resumes: true,
     revisits: false,
     body: Body::Stages,
+    layers: true,
     stores: &[],
     options: PLAN,
     run: Run::States(search),
@@ -124,6 +125,7 @@ pub fn run(
 pub(super) const PLAN: &[EngineOption] = &[EngineOption {
     key: "plan",
     value: OptionValue::OneOf(&["look-up", "scan"]),
+    required: false,
     help: "how new states are compared with known ones: looked up, or everything known is read for every layer",
 }];
 

@@ -1,0 +1,311 @@
+//! Policy of stages: states in the order of a measure of progress, and only those of one value in memory at a time.
+//!
+//! S. Christensen, L. M. Kristensen, T. Mailund, "A sweep-line method for state space exploration", TACAS 2001; persistent states as in L. M. Kristensen, T. Mailund, "A generalised sweep-line
+//! method for safety properties", FME 2002. A stage is what is new of one value of the measure:
+//!
+//! ```text
+//! sweep   value by value, the least first:  expand its states; a step to the same value is new in this bucket or known there,
+//!                                           one to a greater value waits in its bucket, one to a smaller value is a regress: a persistent state
+//! again   from the persistent states that are new, until a sweep finds none
+//! ```
+//! When the last state of a value was expanded, the value is forgotten. Persistent states are not: each is expanded as a root once, and never again. So what a sweep finds is complete, whatever the measure;
+//! a good one has few regress steps and small buckets. Without regress each state is expanded once; with it some are expanded in several sweeps, and how many different ones there are is not known.
+//!
+//! Memory: the states of one value, what waits, and the persistent states. Threads expand together and offer one at a time. No layers, so no depths; a path takes a search of its own.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fathom_disk::budget::{Budget, Charge};
+use fathom_disk::table::Table;
+use fathom_model::record::{RecordBuffer, Records};
+use fathom_model::shape::Shape;
+
+use super::engine::{
+    Answer, Ask, Body, Engine, EngineOption, Files, Kept, Measure, OptionValue, Run, Threads,
+};
+use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
+use crate::error::SearchError;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "sweep-ram",
+    help: "In the order of a measure of progress, in memory, exact: states behind the line are forgotten",
+    search: "by progress, exact",
+    memory: "a few bytes, of the states at the line",
+    io: "none",
+    certificate: "none",
+    origin: "Christensen, Kristensen, Mailund 2001: the sweep-line; -E measure=EXPRESSION",
+    threads: Threads::Many,
+    files: Files::None,
+    resumes: false,
+    revisits: true,
+    body: Body::Stages,
+    layers: false,
+    stores: &[],
+    options: &[EngineOption {
+        key: "measure",
+        value: OptionValue::Expression,
+        required: true,
+        help: "how far a state has come: any expression will do, one that seldom decreases is good",
+    }],
+    run: Run::States(search),
+};
+
+fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    // Without a measure there is one bucket, which is as right and never forgets.
+    let measure = ask.measure.unwrap_or(&|records, values| values.resize(records.len(), 0));
+    let mut policy = SweepLine::new(ask.system.shape(), ask.budget, measure)?;
+    let outcome = stages::run(ask.system, &mut policy, ask.budget, ask.settings, ask.observer)?;
+    Ok(Answer::in_memory(&ENGINE, outcome, Kept::NoLayers))
+}
+
+/// The policy.
+pub struct SweepLine<'m> {
+    measure: Measure<'m>,
+    line: Mutex<Line>,
+}
+
+/// What threads share.
+struct Line {
+    budget: Budget,
+    bits: u32,
+    words: usize,
+    /// The value whose states are expanded; none before the first.
+    at: Option<u64>,
+    /// States of that value.
+    here: Table,
+    /// Those of them that are expanded in this stage, and those that will be in the next.
+    stage: RecordBuffer,
+    handed_out: usize,
+    fresh: RecordBuffer,
+    /// What waits in this sweep, by value; repeated, known or not.
+    waiting: Buckets,
+    /// All persistent states; the initial ones are among them.
+    persistent: Table,
+    /// The roots of sweeps that are over.
+    expanded_roots: Table,
+    /// The roots of this sweep, and those of the next.
+    roots: RecordBuffer,
+    next_roots: Buckets,
+    sweeps: u64,
+    /// Of `stage`, `fresh` and `roots`.
+    charge: Charge,
+}
+
+/// Records by value.
+struct Buckets {
+    words: usize,
+    records: BTreeMap<u64, RecordBuffer>,
+    charge: Charge,
+}
+
+/// Memory of a bucket beside its records: the node of the map and what a vector takes beyond its content.
+const BUCKET_BYTES: usize = 128;
+
+impl<'m> SweepLine<'m> {
+    /// Nothing known yet.
+    pub fn new(shape: &Shape, budget: &Budget, measure: Measure<'m>) -> Result<SweepLine<'m>, SearchError> {
+        let (bits, words) = (shape.width_bits, shape.words());
+        let line = Line {
+            budget: budget.clone(),
+            bits,
+            words,
+            at: None,
+            here: Table::new(bits, budget)?,
+            stage: RecordBuffer::new(words),
+            handed_out: 0,
+            fresh: RecordBuffer::new(words),
+            waiting: Buckets::new(words, budget)?,
+            persistent: Table::new(bits, budget)?,
+            expanded_roots: Table::new(bits, budget)?,
+            roots: RecordBuffer::new(words),
+            next_roots: Buckets::new(words, budget)?,
+            sweeps: 0,
+            charge: budget.charge("sweep-line", 0)?,
+        };
+        Ok(SweepLine { measure, line: Mutex::new(line) })
+    }
+
+    /// How many sweeps there were.
+    pub fn sweeps(&self) -> u64 {
+        self.line().sweeps
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line> {
+        // What a panicking thread leaves counts no more.
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StagePolicy for SweepLine<'_> {
+    /// Values of what is offered.
+    type Worker = Vec<u64>;
+
+    fn worker(&self) -> Result<Vec<u64>, SearchError> {
+        Ok(Vec::new())
+    }
+
+    fn offer(&self, values: &mut Vec<u64>, candidates: Records<'_>) -> Result<(), SearchError> {
+        values.clear();
+        (self.measure)(candidates, values);
+        let mut line = self.line();
+        candidates.iter().zip(&*values).try_for_each(|(record, value)| line.take(record, *value))
+    }
+
+    fn flush(&self, _: &mut Vec<u64>) -> Result<(), SearchError> {
+        Ok(())
+    }
+
+    fn prepare_close(&mut self, _: &mut [&mut Vec<u64>]) -> Result<bool, SearchError> {
+        Ok(false)
+    }
+
+    fn close_share(&self, _: &mut Vec<u64>) -> Result<(), SearchError> {
+        Ok(())
+    }
+
+    fn close_stage(&mut self, _: &mut [&mut Vec<u64>]) -> Result<ClosedStage, SearchError> {
+        let states = self.line().advance()?;
+        Ok(ClosedStage { states, oldest_duplicate: OldestDuplicate::Unknown })
+    }
+
+    fn next_batch(
+        &self,
+        _: &mut Vec<u64>,
+        records: usize,
+        batch: &mut RecordBuffer,
+    ) -> Result<(), SearchError> {
+        let mut line = self.line();
+        batch.clear();
+        let some = line.stage.view().skip(line.handed_out);
+        let some = some.take(some.len().min(records));
+        batch.append(some);
+        line.handed_out += some.len();
+        Ok(())
+    }
+
+    fn revisits(&self) -> bool {
+        self.line().sweeps > 1
+    }
+
+    fn has_layers(&self) -> bool {
+        false
+    }
+}
+
+impl Line {
+    /// Takes a candidate.
+    fn take(&mut self, record: &[u64], value: u64) -> Result<(), SearchError> {
+        let Some(at) = self.at else {
+            // The initial states are the roots of the first sweep.
+            return match insert(&mut self.persistent, record)? {
+                true => self.next_roots.push(value, record),
+                false => Ok(()),
+            };
+        };
+        match value.cmp(&at) {
+            std::cmp::Ordering::Greater => self.waiting.push(value, record),
+            std::cmp::Ordering::Less => match insert(&mut self.persistent, record)? {
+                true => self.next_roots.push(value, record),
+                false => Ok(()),
+            },
+            std::cmp::Ordering::Equal => {
+                if !contains(&mut self.expanded_roots, record) && insert(&mut self.here, record)? {
+                    self.charge.resize(self.charge.bytes() + self.words * 8)?;
+                    self.fresh.push(record);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes on to what is expanded next, and says how many states that is; 0 if there is nothing more.
+    fn advance(&mut self) -> Result<u64, SearchError> {
+        self.clear_stage()?;
+        std::mem::swap(&mut self.stage, &mut self.fresh);
+        while self.stage.is_empty() {
+            match self.waiting.pop_first()? {
+                Some((value, records)) => self.enter(value, &records)?,
+                None if self.next_roots.is_empty() => return Ok(0),
+                None => self.begin_sweep()?,
+            }
+        }
+        Ok(self.stage.len() as u64)
+    }
+
+    /// Enters a value with what waited for it, and forgets the one before.
+    fn enter(&mut self, value: u64, waited: &RecordBuffer) -> Result<(), SearchError> {
+        self.at = Some(value);
+        self.here = Table::new(self.bits, &self.budget)?;
+        for record in waited.view().iter() {
+            if !contains(&mut self.expanded_roots, record) && insert(&mut self.here, record)? {
+                self.charge.resize(self.charge.bytes() + self.words * 8)?;
+                self.stage.push(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// The roots of the sweep that is over are never expanded again; the next one starts from those that it found.
+    fn begin_sweep(&mut self) -> Result<(), SearchError> {
+        for record in self.roots.view().iter() {
+            insert(&mut self.expanded_roots, record)?;
+        }
+        let words = self.roots.view().words_per_record();
+        self.charge.resize(self.charge.bytes() - self.roots.len() * words * 8)?;
+        self.roots = RecordBuffer::new(words);
+        std::mem::swap(&mut self.waiting, &mut self.next_roots);
+        for records in self.waiting.records.values() {
+            self.charge.resize(self.charge.bytes() + records.len() * words * 8)?;
+            self.roots.append(records.view());
+        }
+        self.sweeps += 1;
+        Ok(())
+    }
+
+    fn clear_stage(&mut self) -> Result<(), SearchError> {
+        self.charge.resize(self.charge.bytes() - self.stage.len() * self.words * 8)?;
+        self.stage = RecordBuffer::new(self.words);
+        self.handed_out = 0;
+        Ok(())
+    }
+}
+
+impl Buckets {
+    fn new(words: usize, budget: &Budget) -> Result<Buckets, SearchError> {
+        Ok(Buckets { words, records: BTreeMap::new(), charge: budget.charge("sweep-line queue", 0)? })
+    }
+
+    fn push(&mut self, value: u64, record: &[u64]) -> Result<(), SearchError> {
+        let bucket = if self.records.contains_key(&value) { 0 } else { BUCKET_BYTES };
+        // A vector that grows has room for as much again.
+        self.charge.resize(self.charge.bytes() + bucket + 2 * self.words * 8)?;
+        self.records.entry(value).or_insert_with(|| RecordBuffer::new(self.words)).push(record);
+        Ok(())
+    }
+
+    fn pop_first(&mut self) -> Result<Option<(u64, RecordBuffer)>, SearchError> {
+        let Some((value, records)) = self.records.pop_first() else { return Ok(None) };
+        let bytes = BUCKET_BYTES + 2 * records.len() * self.words * 8;
+        self.charge.resize(self.charge.bytes() - bytes)?;
+        Ok(Some((value, records)))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+}
+
+/// Inserts a record; true if it was not there.
+fn insert(table: &mut Table, record: &[u64]) -> Result<bool, SearchError> {
+    let mut new = Vec::new();
+    table.insert_batch(record, &mut new).map_err(|full| full.reason)?;
+    Ok(!new.is_empty())
+}
+
+fn contains(table: &mut Table, record: &[u64]) -> bool {
+    let mut present = Vec::new();
+    table.contains_batch(record, &mut present);
+    !present.is_empty()
+}
