@@ -93,7 +93,11 @@ pub(crate) fn measure<'s>(
     subject: &'s dyn Subject,
 ) -> Result<Option<StateMeasure<'s>>, RunError> {
     let Some(text) = chosen.expression() else { return Ok(None) };
-    let measure = subject.measure(text).map_err(|error| RunError::Expression(error.to_string()))?;
+    let measure = subject.measure(text).map_err(|error| {
+        // Diagnostics begin with a word that whoever shows an error says, too.
+        let text = error.to_string();
+        RunError::Expression(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
+    })?;
     measure.ok_or(RunError::NoExpressions(chosen.engine.name)).map(Some)
 }
 

@@ -46,6 +46,7 @@ impl ExploreArguments {
             resources.threads = 1;
         }
         let engine = self.disk.chosen(self.engine, &self.engine_options)?;
+        refuse_depth(engine.engine, self.resources.max_depth)?;
         let disk = self.disk.validate(engine.engine)?;
         let graph = match (self.dot, self.aut) {
             (Some(path), _) => Some((GraphFormat::Dot, destination(path))),
@@ -81,6 +82,7 @@ impl CheckArguments {
     /// The settings that these arguments mean.
     pub fn validate(self) -> Result<CheckSettings, UsageError> {
         let engine = self.disk.chosen(self.engine, &self.engine_options)?;
+        refuse_depth(engine.engine, self.resources.max_depth)?;
         let Engine { name, threads, stores, .. } = engine.engine;
         if *threads == Threads::One && self.resources.threads.is_some_and(|threads| threads > 1) {
             return Err(UsageError(format!(
@@ -140,6 +142,17 @@ impl AuditArguments {
             output: self.output.validate(),
         })
     }
+}
+
+/// Where stages are no layers, nobody knows how deep a state is.
+fn refuse_depth(engine: &Engine, max_depth: Option<u64>) -> Result<(), UsageError> {
+    if max_depth.is_some() && engine.body == Body::Stages && !engine.layers {
+        return Err(UsageError(format!(
+            "the engine {} does not search layer by layer and knows no depth: leave --max-depth out",
+            engine.name
+        )));
+    }
+    Ok(())
 }
 
 /// The names of some engines, as a sentence lists them.
