@@ -1,6 +1,6 @@
 //! Which files name an engine that is none of their affair?
 //!
-//! The registry is the one list of engines. Beside it an engine's name, in quotes, stands in the engine's own file or folder, in tests and in documentation; what else names one would have to be
+//! An engine says what it is called in its own file or folder, and the registry lists it. Its name, in quotes, stands there, in tests and in documentation; what else names one would have to be
 //! found and changed when an engine comes or goes.
 
 use syn::visit::{self, Visit};
@@ -9,17 +9,19 @@ use syn::{ExprLit, ExprStruct, Item, Lit, Macro, Member};
 use super::imports::is_for_tests;
 use super::{Broken, Source};
 
-/// Where engines are listed.
-const REGISTRY: &str = "crates/fathom-search/src/engines/registry.rs";
 /// The folder that has a file or a folder for each.
 const ENGINES: &str = "crates/fathom-search/src/engines/";
 
-/// Files of crates that name engines, with how often they do. Nothing as long as there is no registry.
+/// Files of crates that name engines, with how often they do. That no engine is found is told, too: then nothing is looked for.
 pub(super) fn named_elsewhere(sources: &[Source]) -> Broken {
-    let names = sources.iter().find(|source| source.path == REGISTRY).map(listed).unwrap_or_default();
+    let names: Vec<String> =
+        sources.iter().filter(|source| source.path.starts_with(ENGINES)).flat_map(named).collect();
     let mut broken = Broken::new();
+    if names.is_empty() {
+        broken.insert(format!("{ENGINES}: no file there says what an engine is called"), 1);
+    }
     for source in sources {
-        if source.module.is_none() || source.path == REGISTRY || source.package == "xtask" {
+        if source.module.is_none() || source.package == "xtask" {
             continue;
         }
         let texts = texts(&source.syntax);
@@ -33,10 +35,10 @@ pub(super) fn named_elsewhere(sources: &[Source]) -> Broken {
     broken
 }
 
-/// The names that the registry lists: `Engine { name: "tier", … }`.
-fn listed(registry: &Source) -> Vec<String> {
+/// The names that a file gives engines: `Engine { name: "tier", … }`.
+fn named(source: &Source) -> Vec<String> {
     let mut names = Names(Vec::new());
-    names.visit_file(&registry.syntax);
+    names.visit_file(&source.syntax);
     names.0
 }
 
@@ -114,13 +116,12 @@ fn collect(tokens: proc_macro2::TokenStream, texts: &mut Vec<String>) {
 mod tests {
     use super::*;
 
-    const LIST: &str = r#"
-        pub const ENGINES: &[Engine] = &[
-            Engine { name: "ram", paper: "", options: &[EngineOption { name: "cache" }] },
-            Engine { name: "stern-dill", paper: "x", options: &[] },
-        ];"#;
+    const RAM: &str = r#"
+        pub static ENGINE: Engine =
+            Engine { name: "ram", paper: "", options: &[EngineOption { name: "cache" }] };"#;
+    const STERN_DILL: &str = r#"pub static ENGINE: Engine = Engine { name: "stern-dill", options: &[] };"#;
 
-    /// What is told of a file, beside a registry.
+    /// What is told of a file, beside two engines.
     fn told(path: &str, text: &str) -> Vec<(String, usize)> {
         let source = |path: &str, text: &str| Source {
             path: path.into(),
@@ -129,7 +130,14 @@ mod tests {
             text: text.into(),
             syntax: syn::parse_file(text).unwrap(),
         };
-        named_elsewhere(&[source(REGISTRY, LIST), source(path, text)]).into_iter().collect()
+        let engine = |name: &str, text| source(&format!("{ENGINES}{name}.rs"), text);
+        let sources = [engine("ram", RAM), engine("stern_dill", STERN_DILL), source(path, text)];
+        named_elsewhere(&sources).into_iter().collect()
+    }
+
+    #[test]
+    fn a_tree_without_engines_is_told() {
+        assert_eq!(named_elsewhere(&[]).len(), 1);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 use fathom_search::bodies::depth_first::{self, Found};
 
-use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
+use fathom_search::engines::bitstate::{self, Bitstate, FILL_GOOD};
 use fathom_search::error::SearchError;
 use fathom_search::task::watch::Condition;
 use fathom_search::task::{Ending, Observer, Progress};
@@ -87,7 +87,7 @@ pub fn check_bitstate(
         ..Counts::default()
     };
     let exploration = Exploration {
-        engine: "bitstate",
+        engine: bitstate::ENGINE.name,
         store: None,
         automaton: None,
         limit: Some(limit),

@@ -1,6 +1,6 @@
 //! How is an accepting run looked for on the fly, depth-first?
 
-use fathom_search::engines::engine::Files;
+use fathom_search::engines::engine::{Files, Store};
 use std::path::Path as FilePath;
 
 use fathom_model::system::TransitionSystem;
@@ -76,7 +76,7 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         fault: outcome.fault,
         fault_untraced: None,
         threads: 1,
-        store: if on_disk { "tier" } else { "ram" },
+        store: if on_disk { Store::Tier } else { Store::Ram }.name(),
         gave_up: None,
         disk: None,
         certified: false,
@@ -102,7 +102,7 @@ fn without_room(task: &Task<'_>, states: u64, limit: Limit) -> Searched {
         fault: None,
         fault_untraced: None,
         threads: 1,
-        store: "tier",
+        store: Store::Tier.name(),
         gave_up: Some(limit),
         disk: None,
         certified: false,

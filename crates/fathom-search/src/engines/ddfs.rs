@@ -15,7 +15,7 @@ use fathom_disk::log::Queue;
 use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 
-use super::engine::{Body, Engine, Files, Run, Threads};
+use super::engine::{Body, Engine, Files, Run, Store, Threads};
 use crate::bodies::depth_first::path_stack::{PathStack, Spill};
 use crate::bodies::depth_first::{Purpose, Walk};
 use crate::error::SearchError;
@@ -41,7 +41,7 @@ pub static ENGINE: Engine = Engine {
     revisits: true,
     body: Body::DepthFirst,
     layers: false,
-    stores: &["tier"],
+    stores: &[Store::Tier],
     options: &[],
     run: Run::Generated(run),
 };

@@ -49,7 +49,7 @@ pub struct Engine {
     /// Whether its stages are layers: then depths are known, and a run that is shown is the shortest.
     pub layers: bool,
     /// Where its states may be stored, if there is a choice.
-    pub stores: &'static [&'static str],
+    pub stores: &'static [Store],
     /// What can be chosen about it (`-E key=value`).
     pub options: &'static [EngineOption],
     /// What it answers, and how.
@@ -76,6 +76,25 @@ pub enum Body {
     Passes,
     /// That of the engine it chooses.
     Chosen,
+}
+
+/// Where states are stored, beside the engine that looks at them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// In memory.
+    Ram,
+    /// In sorted runs on disk.
+    Tier,
+}
+
+impl Store {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Store::Ram => "ram",
+            Store::Tier => "tier",
+        }
+    }
 }
 
 /// When an engine has files.

@@ -23,7 +23,7 @@ use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 use fathom_model::system::TransitionSystem;
 
-use super::engine::{Body, Engine, Files, Run, Threads};
+use super::engine::{Body, Engine, Files, Run, Store, Threads};
 use crate::bodies::depth_first::path_stack::{PathIndex, PathStack, Spill};
 use crate::bodies::depth_first::{Found, Purpose, Walk};
 use crate::error::SearchError;
@@ -47,7 +47,7 @@ pub static ENGINE: Engine = Engine {
     revisits: true,
     body: Body::DepthFirst,
     layers: false,
-    stores: &["ram", "tier"],
+    stores: &[Store::Ram, Store::Tier],
     options: &[],
     run: Run::Runs,
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fathom_check::questions::liveness_property::Fairness;
 
-use fathom_search::engines::engine::Engine;
+use fathom_search::engines::engine::{Engine, Store};
 
 use super::{engine, quantity};
 
@@ -169,11 +169,11 @@ pub enum StoreArgument {
 }
 
 impl StoreArgument {
-    /// What it is called.
-    pub fn name(self) -> &'static str {
+    /// The store.
+    pub fn store(self) -> Store {
         match self {
-            StoreArgument::Ram => "ram",
-            StoreArgument::Tier => "tier",
+            StoreArgument::Ram => Store::Ram,
+            StoreArgument::Tier => Store::Tier,
         }
     }
 }

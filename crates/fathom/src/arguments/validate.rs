@@ -89,8 +89,8 @@ impl CheckArguments {
                 "the engine {name} searches with one thread: leave --threads out or make it 1"
             )));
         }
-        if self.store.is_some_and(|store| !stores.contains(&store.name())) {
-            let of = |store: StoreArgument| engines(|engine| engine.stores.contains(&store.name()));
+        if self.store.is_some_and(|store| !stores.contains(&store.store())) {
+            let of = |store: StoreArgument| engines(|engine| engine.stores.contains(&store.store()));
             return Err(UsageError(format!(
                 "--store ram is for the engine {}, --store tier for {}: give --engine, too",
                 of(StoreArgument::Ram),

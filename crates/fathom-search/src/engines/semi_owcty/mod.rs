@@ -17,7 +17,7 @@ use fathom_model::record::Records;
 
 use self::checkpoint::{CheckpointLog, Committed};
 use self::elimination::Eliminated;
-use super::engine::{Body, Engine, Files, Run, Threads};
+use super::engine::{Body, Engine, Files, Run, Store, Threads};
 use crate::bodies::passes::Task;
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
@@ -43,7 +43,7 @@ pub static ENGINE: Engine = Engine {
     revisits: true,
     body: Body::Passes,
     layers: false,
-    stores: &["tier"],
+    stores: &[Store::Tier],
     options: &[],
     run: Run::Generated(run),
 };
