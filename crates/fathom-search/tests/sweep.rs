@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use contract::{TUNINGS, compare_counts, conditions, expected_finding, widest};
-use fathom_disk::budget::Budget;
+use fathom_disk::budget::{Budget, BudgetError};
 use fathom_disk::hash::hash_key;
 use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
-use fathom_model::system::TransitionSystem;
+use fathom_model::system::{TransitionSystem, initial_all};
 use fathom_search::bodies::stages::run;
 use fathom_search::engines::engine::Measure;
 use fathom_search::engines::retrace;
@@ -68,6 +68,13 @@ fn swept(
     (outcome, sweeps, notes.0.into_inner().expect("no thread panics"))
 }
 
+/// How many initial states there are, repeated ones too.
+fn starts(system: &dyn TransitionSystem) -> u64 {
+    let mut steps = Steps::new(system.shape(), Columns::NONE, 64);
+    initial_all(system, &mut steps, &mut |_| Ok::<(), BudgetError>(())).expect("nothing is refused");
+    steps.targets().len() as u64
+}
+
 #[test]
 fn a_sweep_finds_what_the_judge_finds() {
     let mut random = Random::new(71);
@@ -93,6 +100,8 @@ fn a_sweep_finds_what_the_judge_finds() {
                 assert_eq!(outcome.states(), Some(judge.states.len() as u64));
                 assert_eq!(outcome.checksum, judge.checksum());
                 assert_eq!(outcome.deadlocks, judge.deadlocks() as u64);
+                let offered = outcome.transitions + starts(&graph);
+                assert_eq!(outcome.duplicates.in_ram, Some(offered - judge.states.len() as u64));
             } else {
                 with_regress += 1;
                 assert_eq!(outcome.states(), None);

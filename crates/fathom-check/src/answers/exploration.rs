@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
-use fathom_search::task::{Ending, Outcome};
+use fathom_search::task::{Duplicates, Ending, Outcome};
 
 use crate::answers::coverage::Coverage;
 use crate::engines::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures};
@@ -87,6 +87,8 @@ pub struct Counts {
     pub known: u64,
     /// How many states were expanded.
     pub visits: u64,
+    /// How candidates that were known already were noticed.
+    pub duplicates: Duplicates,
     /// How many steps were generated.
     pub edges: u64,
     /// How many of them were from distinct states, if all were expanded.
@@ -139,6 +141,7 @@ impl Counts {
             states_estimate: None,
             known,
             visits: outcome.expanded,
+            duplicates: outcome.duplicates,
             edges: outcome.transitions,
             layers: if outcome.layered { Layers::from(&outcome.layers) } else { Layers::default() },
             transitions: complete.then_some(outcome.transitions),

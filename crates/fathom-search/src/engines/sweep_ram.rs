@@ -13,6 +13,7 @@
 //!
 //! Memory: the states of one value, what waits, and the persistent states. Threads expand together and offer one at a time. No layers, so no depths; a path takes a search of its own.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +27,7 @@ use super::engine::{
 };
 use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
+use crate::task::Duplicates;
 
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
@@ -89,6 +91,8 @@ struct Line {
     roots: RecordBuffer,
     next_roots: Buckets,
     sweeps: u64,
+    /// Candidates that were found to be known.
+    duplicates: u64,
     /// Of `stage`, `fresh` and `roots`.
     charge: Charge,
 }
@@ -122,6 +126,7 @@ impl<'m> SweepLine<'m> {
             roots: RecordBuffer::new(words),
             next_roots: Buckets::new(words, budget)?,
             sweeps: 0,
+            duplicates: 0,
             charge: budget.charge("sweep-line", 0)?,
         };
         Ok(SweepLine { measure, line: Mutex::new(line) })
@@ -189,6 +194,10 @@ impl StagePolicy for SweepLine<'_> {
         self.line().sweeps > 1
     }
 
+    fn duplicates(&self) -> Duplicates {
+        Duplicates { in_ram: Some(self.line().duplicates), ..Duplicates::default() }
+    }
+
     fn has_layers(&self) -> bool {
         false
     }
@@ -197,27 +206,27 @@ impl StagePolicy for SweepLine<'_> {
 impl Line {
     /// Takes a candidate.
     fn take(&mut self, record: &[u64], value: u64) -> Result<(), SearchError> {
-        let Some(at) = self.at else {
-            // The initial states are the roots of the first sweep.
-            return match insert(&mut self.persistent, record)? {
-                true => self.next_roots.push(value, record),
-                false => Ok(()),
-            };
-        };
-        match value.cmp(&at) {
-            std::cmp::Ordering::Greater => self.waiting.push(value, record),
-            std::cmp::Ordering::Less => match insert(&mut self.persistent, record)? {
-                true => self.next_roots.push(value, record),
-                false => Ok(()),
-            },
-            std::cmp::Ordering::Equal => {
-                if !contains(&mut self.expanded_roots, record) && insert(&mut self.here, record)? {
-                    self.charge.resize(self.charge.bytes() + self.words * 8)?;
-                    self.fresh.push(record);
-                }
-                Ok(())
+        let order = self.at.map_or(Ordering::Less, |at| value.cmp(&at));
+        match order {
+            Ordering::Greater => return self.waiting.push(value, record),
+            // A regress; and the initial states are the roots of the first sweep.
+            Ordering::Less if insert(&mut self.persistent, record)? => {
+                return self.next_roots.push(value, record);
             }
+            Ordering::Equal if self.is_new_here(record)? => self.fresh.push(record),
+            Ordering::Less | Ordering::Equal => self.duplicates += 1,
         }
+        Ok(())
+    }
+
+    /// Notes a state of the value that is being expanded; false if it was known.
+    fn is_new_here(&mut self, record: &[u64]) -> Result<bool, SearchError> {
+        if contains(&mut self.expanded_roots, record) || !insert(&mut self.here, record)? {
+            return Ok(false);
+        }
+        // It is about to be kept for this stage or the next.
+        self.charge.resize(self.charge.bytes() + self.words * 8)?;
+        Ok(true)
     }
 
     /// Goes on to what is expanded next, and says how many states that is; 0 if there is nothing more.
@@ -239,9 +248,9 @@ impl Line {
         self.at = Some(value);
         self.here = Table::new(self.bits, &self.budget)?;
         for record in waited.view().iter() {
-            if !contains(&mut self.expanded_roots, record) && insert(&mut self.here, record)? {
-                self.charge.resize(self.charge.bytes() + self.words * 8)?;
-                self.stage.push(record);
+            match self.is_new_here(record)? {
+                true => self.stage.push(record),
+                false => self.duplicates += 1,
             }
         }
         Ok(())

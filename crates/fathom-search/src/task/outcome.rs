@@ -21,6 +21,8 @@ pub struct Outcome {
     pub exact: bool,
     /// Whether stages were layers.
     pub layered: bool,
+    /// How candidates that were known already were noticed.
+    pub duplicates: Duplicates,
     /// The size of each stage, which mostly is a layer. Those expanded, and the one behind them if it is known.
     pub layers: Arc<LayerSizes>,
     /// States that were expanded.
@@ -71,6 +73,17 @@ pub enum Ending {
     Stopped,
     /// The data budget is used up. What is known is of the states expanded so far.
     Budget,
+}
+
+/// Candidates that were known already, by how that was noticed; none where an engine does not count them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Duplicates {
+    /// At once, in memory.
+    pub in_ram: Option<u64>,
+    /// Later, among many.
+    pub delayed: Option<u64>,
+    /// Not at all: these were visited again.
+    pub missed: Option<u64>,
 }
 
 /// Where the time went, over all threads.

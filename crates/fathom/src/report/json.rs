@@ -12,6 +12,7 @@ use fathom_check::limit::Limit;
 use fathom_check::model::assemble::Model;
 use fathom_check::trace::{Told, Trace};
 use fathom_lang::source::SourceText;
+use fathom_search::task::Duplicates;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
@@ -60,6 +61,9 @@ pub struct Report<'a> {
     pub states_estimate: Option<u64>,
     /// States expanded.
     pub visits: u64,
+    /// Candidates that were known already; left out where the engine does not count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<DuplicateFigures>,
     /// Steps generated.
     pub edges: u64,
     /// Steps from distinct states; null if not all were expanded.
@@ -158,6 +162,25 @@ pub struct SearchReport {
     pub record_bits: u32,
     /// How long it took.
     pub seconds: f64,
+}
+
+/// Candidates that were known already, by how that was noticed; null where that is not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DuplicateFigures {
+    /// At once, in memory.
+    pub ram: Option<u64>,
+    /// Later, among many.
+    pub delayed: Option<u64>,
+    /// Not at all: these were visited again.
+    pub missed: Option<u64>,
+}
+
+impl DuplicateFigures {
+    /// None if nothing was counted.
+    fn of(duplicates: Duplicates) -> Option<DuplicateFigures> {
+        let Duplicates { in_ram: ram, delayed, missed } = duplicates;
+        (duplicates != Duplicates::default()).then_some(DuplicateFigures { ram, delayed, missed })
+    }
 }
 
 impl SearchReport {
@@ -268,6 +291,7 @@ impl<'a> Report<'a> {
             states: counts.states,
             states_estimate: counts.states_estimate,
             visits: counts.visits,
+            duplicates: DuplicateFigures::of(counts.duplicates),
             edges: counts.edges,
             transitions: counts.transitions,
             depth: (counts.layers.len() as u64).checked_sub(1),

@@ -18,7 +18,7 @@ use crate::error::SearchError;
 use crate::expansion::buffers::Buffers;
 use crate::expansion::tally::Tally;
 use crate::task::watch::{Condition, Finding};
-use crate::task::{Ending, LayerSizes, Outcome, Task};
+use crate::task::{Duplicates, Ending, LayerSizes, Outcome, Task};
 
 /// What was counted so far.
 pub(super) struct Account<'a> {
@@ -218,9 +218,9 @@ impl<'a> Account<'a> {
             Ending::Budget => {}
         }
         self.done.take(&mut self.pending);
-        let (exact, layered) = (!policy.revisits(), policy.has_layers());
+        let (exact, layered, duplicates) = (!policy.revisits(), policy.has_layers(), policy.duplicates());
         drop(policy);
-        Ok(Outcome { exact, layered, ..self.outcome(ending, refusal, boundary) })
+        Ok(Outcome { exact, layered, duplicates, ..self.outcome(ending, refusal, boundary) })
     }
 
     /// What is known, as the outcome of a search that was `begun` and ended at this boundary, or has not begun.
@@ -237,6 +237,7 @@ impl<'a> Account<'a> {
             refusal,
             exact: true,
             layered: true,
+            duplicates: Duplicates::default(),
             layers: Arc::new(self.layers),
             expanded: tally.expanded,
             transitions: tally.transitions,

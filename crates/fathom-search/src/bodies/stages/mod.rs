@@ -25,7 +25,7 @@ use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
 use crate::expansion::buffers::Buffers;
-use crate::task::{Observer, Outcome, Settings, Task, Unobserved};
+use crate::task::{Duplicates, Observer, Outcome, Settings, Task, Unobserved};
 
 use account::Account;
 
@@ -75,6 +75,11 @@ pub trait StagePolicy: Send + Sync {
     /// Whether some states were handed out more than once, as far as is known: then nobody knows how many there are.
     fn revisits(&self) -> bool {
         false
+    }
+
+    /// How candidates that were known already were noticed, as far as that was counted.
+    fn duplicates(&self) -> Duplicates {
+        Duplicates::default()
     }
 
     /// Whether stages are layers: states that are as many steps away from the initial ones.
