@@ -6,7 +6,7 @@ mod engines;
 mod formulas;
 mod maximal;
 mod mutants;
-#[path = "../../examples/philosophers.rs"]
+#[path = "../../../fathom-check/examples/philosophers/table.rs"]
 mod philosophers;
 mod power_loss;
 mod products;

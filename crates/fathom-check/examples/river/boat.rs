@@ -1,19 +1,8 @@
-//! How does a farmer bring a wolf, a goat and a cabbage across a river? His boat carries one of them, and without him the wolf eats the goat, and the goat the cabbage.
-//!
-//! `cargo run --release -p fathom-search --example river`
+//! Who can cross the river, and with whom? The boat carries the farmer and one of his goods; without him the wolf eats the goat, and the goat the cabbage.
 
-use fathom_disk::budget::Budget;
 use fathom_model::rust::{
     Action, Choice, Field, RustModel, RustSystem, Starts, State, StepsFrom, SystemBuilder,
 };
-use fathom_model::system::{Query, TransitionSystem};
-use fathom_search::bodies::stages;
-use fathom_search::engines::ram::RamTable;
-use fathom_search::error::SearchError;
-use fathom_search::task::watch::{Condition, Finding};
-use fathom_search::task::{Settings, Tuning, Unobserved};
-use fathom_search::traces::path::Room;
-use fathom_search::traces::trace::path_to;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Bank {
@@ -77,28 +66,4 @@ pub(crate) fn river() -> RustSystem<River> {
     declared
         .label("across", move |state| goods.iter().chain([&farmer]).all(|who| state.get(*who) == Bank::Far));
     declared.system(River { farmer, goods, take, row })
-}
-
-pub(crate) fn main() -> Result<(), SearchError> {
-    let (system, budget) = (river(), Budget::new(1 << 20));
-    let mut table = RamTable::new(system.shape(), &budget, 1)?;
-    let settings = Settings {
-        threads: 1,
-        conditions: vec![Condition::Label { label: 0, value: true }],
-        stop_at_first: true,
-        max_depth: None,
-        coverage: false,
-        tuning: Tuning::default(),
-    };
-    let outcome = stages::run(&system, &mut table, &budget, &settings, &Unobserved)?;
-    let Some(Finding { layer, record: Some(record), .. }) = &outcome.findings.0[0] else {
-        println!("there is no way across");
-        return Ok(());
-    };
-    let path = path_to(&system, &table, &Room::in_memory(&budget), &Unobserved, (*layer, record))?;
-    let path = path.expect("all layers are kept");
-    for (source, action) in path.records()?.iter().zip(path.actions()?).take(*layer as usize) {
-        println!("{}", system.describe(Query::Step { source, action }).title);
-    }
-    Ok(())
 }

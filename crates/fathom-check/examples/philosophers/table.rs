@@ -1,23 +1,8 @@
-//! Does a philosopher who is hungry eat? Not if both neighbours conspire, though everybody moves who can.
-//!
-//! `cargo run --release -p fathom-search --example philosophers`
+//! What are philosophers at a table, and what can they do?
 
-use std::error::Error;
-
-use fathom_disk::budget::Budget;
-use fathom_ltl::atom::AtomTable;
-use fathom_ltl::degeneralised::Degeneralised;
-use fathom_ltl::limits::Limits;
-use fathom_ltl::parser::parse;
-use fathom_ltl::product::{AutomatonNames, Product};
-use fathom_ltl::translate::translate;
 use fathom_model::rust::{
     Action, Array, Choice, RustModel, RustSystem, Starts, State, StepsFrom, SystemBuilder,
 };
-use fathom_model::system::{Query, TransitionSystem};
-use fathom_search::engines::ndfs::{self, ExactSet, Settings};
-use fathom_search::task::Unobserved;
-use fathom_search::traces::path::Room;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
@@ -94,26 +79,4 @@ pub(crate) fn philosophers(count: usize) -> RustSystem<Table> {
     declared.label("hungry", move |state| state.get(phase.at(0)) == Phase::Hungry);
     declared.label("eating", move |state| state.get(phase.at(0)) == Phase::Eating);
     declared.system(Table { phase, actions })
-}
-
-#[allow(dead_code, reason = "one suite takes the system alone")]
-pub(crate) fn main() -> Result<(), Box<dyn Error>> {
-    let count = 11; // More than a million states.
-    let (system, budget) = (philosophers(count), Budget::new(4 << 30));
-    let mut atoms = AtomTable::from_names(&system.shape().labels).ok_or("two labels are two atoms")?;
-    let formula = parse("G (hungry -> F eating)", &mut atoms)?;
-    let automaton = translate(&formula.negated(), Limits::default())?.buchi;
-    let names = AutomatonNames { automaton: "automaton".into(), states: Vec::new() };
-    let everybody: Vec<u32> = (0..count as u32).collect();
-    let product = Degeneralised::new(Product::new(&system, automaton, names, &everybody)?);
-    let set = || ExactSet::new(product.shape().width_bits, &budget);
-    let room = Room::in_memory(&budget);
-    let outcome = ndfs::run(&product, &mut set()?, &mut set()?, &room, &Settings::default(), &Unobserved)?;
-    let lasso = outcome.lasso.ok_or("everybody eats")?;
-    let (before, cycle) = lasso.lengths();
-    println!("after {before} steps {cycle} others go round for ever, and philosopher 0 does not eat:");
-    for (name, value) in product.describe(Query::Record(&lasso.path.records()?[before as usize])).values {
-        println!("  {name} = {value}");
-    }
-    Ok(())
 }
