@@ -8,6 +8,7 @@ use std::path::Path;
 
 use clap::{Arg, CommandFactory};
 use fathom::arguments::raw::Arguments;
+use fathom_search::engines::registry;
 
 use crate::command::{Ran, fathom, model, run};
 use crate::confines::{Group, skipped};
@@ -39,6 +40,19 @@ const TIMES: &[&str] = &[
     "213503982334d",
 ];
 
+const OPTIONS: &[&str] = &[
+    "",
+    "=",
+    "plan",
+    "plan=",
+    "=scan",
+    "plan=scan",
+    "plan=scan=scan",
+    "measure=1",
+    "measure=((((",
+    "\u{1b}[2J=\u{202e}",
+];
+
 /// What an option may be given, by the word for its value.
 fn extremes(argument: &Arg) -> Option<Vec<String>> {
     let listed: Vec<String> =
@@ -47,6 +61,9 @@ fn extremes(argument: &Arg) -> Option<Vec<String>> {
         return Some(listed);
     }
     let word = argument.get_value_names().map_or("", |names| names[0].as_str());
+    if word == "KEY=VALUE" {
+        return Some(OPTIONS.iter().map(|value| (*value).to_owned()).collect());
+    }
     let more = match word {
         "N" | "S" | "D" => COUNTS,
         "SIZE" => SIZES,
@@ -109,18 +126,24 @@ fn every_option_of_every_command_takes_its_extremes() {
 #[test]
 fn every_engine_takes_extreme_resources() {
     let folder = tempfile::tempdir().unwrap();
-    let about_states = ["auto", "ram", "positions", "tier", "stern-dill", "bitstate"];
-    let about_runs: [&[&str]; 7] = [
-        &["auto"],
-        &["ndfs"],
-        &["ndfs", "--store", "tier"],
-        &["semi-owcty"],
-        &["semi-owcty", "--store", "tier"],
-        &["ddfs"],
-        &["bitstate"],
-    ];
-    let states = about_states.iter().map(|engine| vec!["--engine", engine, "--deadlock"]);
-    let runs = about_runs.iter().map(|engine| [&["--ltl", "G F P_0.idle", "--engine"], *engine].concat());
+    // All that the registry lists, with a value for every option that an engine cannot do without, and with every store.
+    let mut engines: Vec<Vec<&str>> = Vec::new();
+    for engine in registry::ENGINES {
+        let mut words = vec!["--engine", engine.name];
+        for option in engine.options.iter().filter(|option| option.required) {
+            assert_eq!(option.key, "measure", "what a new option is given is said here");
+            words.extend(["-E", "measure=1"]);
+        }
+        if engine.answers_states() {
+            engines.push([&words[..], &["--deadlock"]].concat());
+        }
+        if engine.answers_runs() {
+            let words = [&words[..], &["--ltl", "G F P_0.idle"]].concat();
+            let stores = engine.stores.iter().map(|store| [&words[..], &["--store", store.name()]].concat());
+            engines.extend(stores);
+            engines.push(words);
+        }
+    }
     let resources: [(&str, &[&str]); 7] = [
         ("--ram", &["0", "1", "20MiB", "10TiB", "9223372036854775808", "18446744073709551615"]),
         ("--data-budget", &["0", "1", "4096", "10TiB", "9223372036854775808", "18446744073709551615"]),
@@ -130,7 +153,7 @@ fn every_engine_takes_extreme_resources() {
         ("--disk-limit", &["0", "1", "18446744073709551615"]),
         ("--commit-every", &["0", "18446744073709551615ms"]),
     ];
-    for engine in states.chain(runs) {
+    for engine in engines {
         for (option, values) in resources {
             for value in values {
                 let mut words = command_words("check", option);
