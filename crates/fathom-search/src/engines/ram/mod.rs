@@ -9,7 +9,7 @@
 //! Memory: what [`fathom_disk::table`] says per state, 1 to 2.5 bytes per state for the layers, and the records of one layer while it is made. All of it is charged.
 
 mod closing;
-mod mail;
+mod inboxes;
 mod routes;
 
 use std::ops::Range;
@@ -28,7 +28,7 @@ use crate::error::SearchError;
 use crate::stores::Layered;
 use crate::stores::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
 use closing::Closing;
-use mail::Mail;
+use inboxes::Inboxes;
 use routes::{Fullness, Routes, SHARDS_MAX};
 
 /// What users read of it.
@@ -67,7 +67,7 @@ pub struct RamTable {
     /// Records that a worker collects for one shard before it locks it, and deals with at once; 0 if there is only one shard.
     shard_records: usize,
     /// What threads leave for one another's shards.
-    mail: Mail,
+    inboxes: Inboxes,
     layers: Layers,
     /// For each thread: the next block to be handed out of its part of the current layer.
     cursors: Vec<Cursor>,
@@ -92,7 +92,7 @@ pub struct Worker {
     kept: Vec<u64>,
     routes: Routes,
     /// Candidates that others left for a shard of this thread's.
-    letters: Vec<u64>,
+    received: Vec<u64>,
     /// Whether others may leave some.
     is_here: bool,
     /// Which candidates of a batch were new.
@@ -142,10 +142,11 @@ impl RamTable {
             0
         } else {
             let (shards, words) = (table.shard_count(), width.words());
-            let bytes = Routes::bytes_per_piece(shards, words) + Mail::bytes_per_piece(shards, words);
+            let bytes = Routes::bytes_per_piece(shards, words) + Inboxes::bytes_per_piece(shards, words);
             (share / bytes).clamp(1, (HELD_MAX / shards).max(SHARD_BATCH_MIN))
         };
-        let mail = Mail::new(budget, table.shard_count(), threads.max(1), width.words(), shard_records)?;
+        let inboxes =
+            Inboxes::new(budget, table.shard_count(), threads.max(1), width.words(), shard_records)?;
         Ok(RamTable {
             closing: Closing::new(width.words(), budget),
             cursors: (0..threads.max(1)).map(|_| Cursor::default()).collect(),
@@ -155,7 +156,7 @@ impl RamTable {
             table,
             batch_records,
             shard_records,
-            mail,
+            inboxes,
             layers,
         })
     }
@@ -222,9 +223,9 @@ impl RamTable {
         let number = *number;
         routes.put(self.table.addressing(), recent.keep_others(candidates, kept));
         for shard in 0..self.table.shard_count() {
-            let is_own = self.mail.owner(shard) == number;
-            if is_own && self.mail.waits(shard) {
-                self.insert_letters(worker, shard)?;
+            let is_own = self.inboxes.owner(shard) == number;
+            if is_own && self.inboxes.waits(shard) {
+                self.insert_received(worker, shard)?;
             }
             let fullness = worker.routes.fullness(shard);
             if fullness != Fullness::Room && (is_own || !self.hand_over(worker, shard)) {
@@ -236,7 +237,7 @@ impl RamTable {
 
     /// Leaves what a worker holds for another's shard to that one, if it is there and has room.
     fn hand_over(&self, worker: &mut Worker, shard: usize) -> bool {
-        let posted = self.mail.post(shard, worker.routes.of(shard));
+        let posted = self.inboxes.post(shard, worker.routes.of(shard));
         if posted {
             worker.routes.clear(shard);
         }
@@ -255,20 +256,20 @@ impl RamTable {
     }
 
     /// Inserts what others left for a worker's own shard and keeps the new ones.
-    fn insert_letters(&self, worker: &mut Worker, shard: usize) -> Result<(), SearchError> {
-        let Worker { letters, new, fresh, .. } = worker;
-        self.mail.collect(shard, letters);
-        insert(&mut self.table.lock(shard), letters, new, fresh)
+    fn insert_received(&self, worker: &mut Worker, shard: usize) -> Result<(), SearchError> {
+        let Worker { received, new, fresh, .. } = worker;
+        self.inboxes.collect(shard, received);
+        insert(&mut self.table.lock(shard), received, new, fresh)
     }
 
     /// Deals with everything that a worker holds back, its own and others'. From now on nothing is left for it.
     fn deliver(&self, worker: &mut Worker) -> Result<(), SearchError> {
         let number = worker.number;
-        self.mail.leave(number);
+        self.inboxes.leave(number);
         worker.is_here = false;
         let shards = 0..self.table.shard_count();
-        for shard in shards.clone().filter(|shard| self.mail.owner(*shard) == number) {
-            self.insert_letters(worker, shard)?;
+        for shard in shards.clone().filter(|shard| self.inboxes.owner(*shard) == number) {
+            self.insert_received(worker, shard)?;
             self.insert_routed(worker, shard, true)?;
         }
         // First what others take and the shards that nobody is at, then those that one has to wait for.
@@ -285,8 +286,8 @@ impl RamTable {
     /// Makes parts of a thread's own shards larger that soon have to be, as long as others are still at work: all parts of a table fill at the same pace, so most of them
     /// grow in the same few layers, and not as many in each shard.
     fn grow_meanwhile(&self, number: usize) {
-        for shard in (0..self.table.shard_count()).filter(|shard| self.mail.owner(*shard) == number) {
-            while self.mail.is_anybody_here()
+        for shard in (0..self.table.shard_count()).filter(|shard| self.inboxes.owner(*shard) == number) {
+            while self.inboxes.is_anybody_here()
                 && self.table.try_lock(shard).is_some_and(|mut table| table.grow_ahead())
             {}
         }
@@ -334,14 +335,14 @@ impl StagePolicy for RamTable {
         let words = width.words();
         let recent_bytes = RECENT_BYTES.min(budget.free() / 64);
         // Words of what others leave for a shard, and candidates that are inserted at once.
-        let room = self.mail.room();
+        let room = self.inboxes.room();
         let together = self.batch_records.max(room / words);
         Ok(Worker {
             _charge: budget.charge("candidates", self.batch_records * words * 8 + room * 8 + together * 4)?,
             recent: RecentKeys::new(self.table.addressing(), recent_bytes, budget)?,
             kept: Vec::with_capacity(self.batch_records * words),
             routes: Routes::new(budget, count, words, self.shard_records)?,
-            letters: Vec::with_capacity(room),
+            received: Vec::with_capacity(room),
             is_here: false,
             new: Vec::with_capacity(together),
             fresh: ChargedVec::with_capacity(budget, "next layer", 0)?,
@@ -358,7 +359,7 @@ impl StagePolicy for RamTable {
         let words = candidates.words_per_record();
         if self.shard_records > 0 {
             if !worker.is_here {
-                self.mail.come(worker.number);
+                self.inboxes.come(worker.number);
                 worker.is_here = true;
             }
             let mut pieces = candidates.words().chunks(self.shard_records * words);
