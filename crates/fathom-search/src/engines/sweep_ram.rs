@@ -225,7 +225,7 @@ impl Line {
             return Ok(false);
         }
         // It is about to be kept for this stage or the next.
-        self.charge.resize(self.charge.bytes() + self.words * 8)?;
+        self.charge.resize(self.charge.bytes() + buffered(1, self.words))?;
         Ok(true)
     }
 
@@ -234,8 +234,11 @@ impl Line {
         self.clear_stage()?;
         std::mem::swap(&mut self.stage, &mut self.fresh);
         while self.stage.is_empty() {
-            match self.waiting.pop_first()? {
-                Some((value, records)) => self.enter(value, &records)?,
+            match self.waiting.pop_first() {
+                Some((value, records)) => {
+                    self.enter(value, &records)?;
+                    self.waiting.release(&records)?;
+                }
                 None if self.next_roots.is_empty() => return Ok(0),
                 None => self.begin_sweep()?,
             }
@@ -262,11 +265,11 @@ impl Line {
             insert(&mut self.expanded_roots, record)?;
         }
         let words = self.roots.view().words_per_record();
-        self.charge.resize(self.charge.bytes() - self.roots.len() * words * 8)?;
+        self.charge.resize(self.charge.bytes() - buffered(self.roots.len(), words))?;
         self.roots = RecordBuffer::new(words);
         std::mem::swap(&mut self.waiting, &mut self.next_roots);
         for records in self.waiting.records.values() {
-            self.charge.resize(self.charge.bytes() + records.len() * words * 8)?;
+            self.charge.resize(self.charge.bytes() + buffered(records.len(), words))?;
             self.roots.append(records.view());
         }
         self.sweeps += 1;
@@ -274,7 +277,7 @@ impl Line {
     }
 
     fn clear_stage(&mut self) -> Result<(), SearchError> {
-        self.charge.resize(self.charge.bytes() - self.stage.len() * self.words * 8)?;
+        self.charge.resize(self.charge.bytes() - buffered(self.stage.len(), self.words))?;
         self.stage = RecordBuffer::new(self.words);
         self.handed_out = 0;
         Ok(())
@@ -288,22 +291,30 @@ impl Buckets {
 
     fn push(&mut self, value: u64, record: &[u64]) -> Result<(), SearchError> {
         let bucket = if self.records.contains_key(&value) { 0 } else { BUCKET_BYTES };
-        // A vector that grows has room for as much again.
-        self.charge.resize(self.charge.bytes() + bucket + 2 * self.words * 8)?;
+        self.charge.resize(self.charge.bytes() + bucket + buffered(1, self.words))?;
         self.records.entry(value).or_insert_with(|| RecordBuffer::new(self.words)).push(record);
         Ok(())
     }
 
-    fn pop_first(&mut self) -> Result<Option<(u64, RecordBuffer)>, SearchError> {
-        let Some((value, records)) = self.records.pop_first() else { return Ok(None) };
-        let bytes = BUCKET_BYTES + 2 * records.len() * self.words * 8;
-        self.charge.resize(self.charge.bytes() - bytes)?;
-        Ok(Some((value, records)))
+    /// Takes the bucket of the least value out; its memory is given back by [`Buckets::release`].
+    fn pop_first(&mut self) -> Option<(u64, RecordBuffer)> {
+        self.records.pop_first()
+    }
+
+    /// Gives the memory of a bucket back that was taken out.
+    fn release(&mut self, bucket: &RecordBuffer) -> Result<(), SearchError> {
+        let bytes = BUCKET_BYTES + buffered(bucket.len(), self.words);
+        Ok(self.charge.resize(self.charge.bytes() - bytes)?)
     }
 
     fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
+}
+
+/// Bytes of so many records in a buffer that grows: it has room for as many again.
+fn buffered(records: usize, words: usize) -> usize {
+    2 * records * words * 8
 }
 
 /// Inserts a record; true if it was not there.
