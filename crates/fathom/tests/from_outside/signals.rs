@@ -223,7 +223,9 @@ fn await_catching(child: &Child, signal: Signal) {
         let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim().to_owned();
         u64::from_str_radix(&mask, 16).unwrap() >> (signal.as_raw() - 1) & 1 == 1
     };
+    let began = Instant::now();
     while !caught() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{signal:?} is not caught");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -232,6 +234,11 @@ fn await_catching(child: &Child, signal: Signal) {
 fn signals_end_a_step_that_never_ends_and_what_was_committed_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     for (number, signal) in [Signal::INT, Signal::TERM].into_iter().enumerate() {
+        // A shell that runs something in the background has it ignore interrupts, and what is ignored stays so.
+        if is_ignored(signal) {
+            skipped("signals_end_a_step_that_never_ends", &format!("this process ignores {signal:?}"));
+            continue;
+        }
         for (jit, place) in PLACES.into_iter().flat_map(|place| [(true, place), (false, place)]) {
             let path = looping(folder.path(), place);
             let run = folder.path().join(format!("{place}-{jit}-{number}")).display().to_string();
