@@ -286,11 +286,16 @@ impl Searched {
         if let Some(path) = trace::path_through(system, &visit, room, observer, (layer, record))? {
             return Ok(path);
         }
+        // Files of a search that had some in memory are there again; others are not, whoever searched.
+        let parent = match &self.kept {
+            Kept::ByEngine(engine::Kept::Dropped) => self.scratch.clone(),
+            _ => Some(self.scratch.clone().unwrap_or_else(|| PathBuf::from(PARENT))),
+        };
         let mut scratch = None;
         let mut volume = || {
             // The one before goes first: its search is over.
             drop(scratch.take());
-            let Some(parent) = &self.scratch else { return Ok(Volume::in_memory(4096)) };
+            let Some(parent) = &parent else { return Ok(Volume::in_memory(4096)) };
             let place = |error: io::Error| SearchError::Place(Box::new(error));
             let made = scratch.insert(Scratch::under(parent).map_err(place)?);
             made.volume().map_err(place)

@@ -189,12 +189,26 @@ impl Model {
     /// An expression over the model's states, in the words of its language. `origin` names the text in messages, as in `--invariant`.
     /// Spans in it refer to `text`, not to the model.
     pub fn expression(&self, origin: &str, text: &str) -> Result<Expression, ModelError> {
+        self.understood(origin, text, murphi::expression)
+    }
+
+    /// The same for an expression whose value is a number: in DVE every value is one.
+    pub fn number(&self, origin: &str, text: &str) -> Result<Expression, ModelError> {
+        self.understood(origin, text, murphi::number)
+    }
+
+    fn understood(
+        &self,
+        origin: &str,
+        text: &str,
+        in_murphi: fn(&murphi::Symbols, &SourceText) -> Result<Expression, Diagnostics>,
+    ) -> Result<Expression, ModelError> {
         let source = SourceText::from_bytes(origin, text.as_bytes().to_vec()).map_err(|diagnostics| {
             ModelError::Source { text: Box::new(SourceText::new(origin, "")), diagnostics }
         })?;
         let understood = match &self.symbols {
             Symbols::Dve(symbols) => dve::expression(symbols, &source),
-            Symbols::Murphi(symbols, _) => murphi::expression(symbols, &source),
+            Symbols::Murphi(symbols, _) => in_murphi(symbols, &source),
         };
         match understood {
             Ok(expression) => Ok(expression),

@@ -59,7 +59,7 @@ impl Subject for Model {
     }
 
     fn measure(&self, text: &str) -> Result<Option<StateMeasure<'_>>, ModelError> {
-        let expression = self.expression("-E", text)?;
+        let expression = self.number("-E", text)?;
         let interpreter = self.interpreter(Vec::new());
         Ok(Some(Box::new(move |records, values| {
             // Any function of the state is a measure; where the expression has no value, 0 will do. Signed values keep their order.

@@ -123,9 +123,21 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
 
 /// Reads one condition over the state of a model. Spans, in the expression as in the diagnostics, refer to `source`, not to the model's text.
 pub fn expression(symbols: &Symbols, source: &SourceText) -> Result<Expression, Diagnostics> {
+    read(source, |tree, diagnostics| symbols.condition(tree, diagnostics))
+}
+
+/// Reads one expression whose value is a number, the same way.
+pub fn number(symbols: &Symbols, source: &SourceText) -> Result<Expression, Diagnostics> {
+    read(source, |tree, diagnostics| symbols.number(tree, diagnostics))
+}
+
+fn read(
+    source: &SourceText,
+    check: impl FnOnce(&ast::Expression<'_>, &mut Diagnostics) -> Option<Expression>,
+) -> Result<Expression, Diagnostics> {
     let mut diagnostics = Diagnostics::default();
     let tree = parser::parse_expression(source.text(), &mut diagnostics);
-    let expression = tree.and_then(|tree| symbols.condition(&tree, &mut diagnostics));
+    let expression = tree.and_then(|tree| check(&tree, &mut diagnostics));
     match expression {
         Some(expression) if diagnostics.error_count() == 0 => Ok(expression),
         _ => Err(diagnostics),

@@ -10,7 +10,7 @@ use super::ast;
 use super::layout::{Part, Region};
 use super::lower::{StateName, lower_condition};
 use super::resolve::{Checker, Scope, Symbol};
-use super::tree::Tree;
+use super::tree::{Tree, Value};
 use super::types::{Form, TypeId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
@@ -106,8 +106,30 @@ impl Symbols {
         tree: &ast::Expression<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Expression> {
+        self.asked(tree, diagnostics, |checker| {
+            checker.pure("a property", |checker| checker.condition(tree, "a property"))
+        })
+    }
+
+    /// A number for the state.
+    pub(crate) fn number(
+        &self,
+        tree: &ast::Expression<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Expression> {
+        self.asked(tree, diagnostics, |checker| {
+            checker.pure("a measure", |checker| checker.numeric(tree, "a measure"))
+        })
+    }
+
+    fn asked(
+        &self,
+        tree: &ast::Expression<'_>,
+        diagnostics: &mut Diagnostics,
+        check: impl FnOnce(&mut Checker<'_>) -> Value,
+    ) -> Option<Expression> {
         let mut checker = Checker::new(self.tree.clone(), self.outside_scope(), diagnostics);
-        let condition = checker.pure("a property", |checker| checker.condition(tree, "a property"));
+        let condition = check(&mut checker);
         let (checked, named_values) = (checker.tree, checker.named_values);
         for (span, type_id) in named_values.iter().filter(|_| self.symmetric) {
             let name = checked.types.describe(*type_id);
