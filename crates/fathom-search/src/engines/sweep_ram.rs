@@ -104,6 +104,8 @@ struct Buckets {
     charge: Charge,
 }
 
+/// Candidates that are measured at a time: however many steps a state has, their values take no more room.
+const MEASURED_MAX: usize = 512;
 /// Memory of a bucket beside its records: the node of the map and what a vector takes beyond its content.
 const BUCKET_BYTES: usize = 128;
 
@@ -152,10 +154,16 @@ impl StagePolicy for SweepLine<'_> {
     }
 
     fn offer(&self, values: &mut Vec<u64>, candidates: Records<'_>) -> Result<(), SearchError> {
-        values.clear();
-        (self.measure)(candidates, values);
-        let mut line = self.line();
-        candidates.iter().zip(&*values).try_for_each(|(record, value)| line.take(record, *value))
+        let mut rest = candidates;
+        while !rest.is_empty() {
+            let some = rest.take(rest.len().min(MEASURED_MAX));
+            rest = rest.skip(some.len());
+            values.clear();
+            (self.measure)(some, values);
+            let mut line = self.line();
+            some.iter().zip(&*values).try_for_each(|(record, value)| line.take(record, *value))?;
+        }
+        Ok(())
     }
 
     fn flush(&self, _: &mut Vec<u64>) -> Result<(), SearchError> {
