@@ -22,7 +22,7 @@ use fathom_search::files::finished::Finished;
 use fathom_search::files::successor_graph::GraphUse;
 use fathom_search::liveness::semi_external::{Outcome, Search};
 use fathom_search::stores::disk_set::DiskSet;
-use fathom_search::task::{self, Ending, Tuning, Unobserved};
+use fathom_search::task::{self, Ending, Task, Tuning, Unobserved};
 use fathom_search::traces::lasso::Lasso;
 use fathom_search::traces::path::Room;
 use oracle::bfs::{Limits, explore};
@@ -216,7 +216,7 @@ pub(crate) fn finished(system: &dyn TransitionSystem, budget: &Budget, threads: 
     let volume = Volume::in_memory(512);
     let (mut tier, _) =
         Tier::open(&volume, budget, system.shape(), threads, OPTIONS).expect("memory suffices");
-    let generated = stages::run(system, &mut tier, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(Task::new(system, budget, &settings(threads)), &mut tier);
     assert_eq!(generated.expect("memory suffices").ending, Ending::Complete);
     tier.into_finished().expect("it has come to its end")
 }
@@ -285,7 +285,7 @@ fn on_disk_within(
         other => other.expect("memory does not fail"),
     };
     drop(kept);
-    let generated = stages::run(system, &mut tier, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(Task::new(system, budget, &settings(threads)), &mut tier);
     let generated = match generated {
         Err(SearchError::Budget(refusal)) => return Err(refusal),
         other => other.expect("memory does not fail"),
@@ -430,7 +430,7 @@ pub(crate) fn maximal_once(
 /// All states, breadth-first.
 pub(crate) fn generated(system: &dyn TransitionSystem, budget: &Budget, threads: usize) -> (RamTable, u64) {
     let mut table = RamTable::new(system.shape(), budget, threads).expect("the budget suffices");
-    let generated = stages::run(system, &mut table, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(Task::new(system, budget, &settings(threads)), &mut table);
     let generated = generated.expect("the budget suffices");
     assert_eq!(generated.ending, Ending::Complete);
     table.forget_table().expect("an empty table is small");
