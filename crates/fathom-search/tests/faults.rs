@@ -21,6 +21,7 @@ use fathom_search::engines::stern_dill;
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::stores::disk_set::DiskSet;
+use fathom_search::stores::visited::PerColour;
 use fathom_search::task::{Ending, Outcome, Settings, Task, Unobserved};
 use fathom_search::traces::path::Room;
 use oracle::bfs::{Explored, Limits, explore};
@@ -113,12 +114,12 @@ impl Subject<'_> {
     fn nested(&self, volume: &Volume, budget: &Budget) -> Result<Found, SearchError> {
         let shape = self.system.shape();
         let bytes = budget.limit() / 8;
-        let mut visited = DiskSet::new(shape, volume, "visited", bytes, budget)?;
-        let mut red = DiskSet::new(shape, volume, "red", bytes, budget)?;
+        let set = |name| DiskSet::new(shape, volume, name, bytes, budget);
+        let mut visited = PerColour([set("visited")?, set("red")?]);
         let settings =
             ndfs::Settings { stop_at_fault: false, max_depth: None, weak: false, stack: Some((volume, 512)) };
         let room = Room::in_memory(budget);
-        let outcome = ndfs::run(self.system, &mut visited, &mut red, &room, &settings, &Unobserved)?;
+        let outcome = ndfs::run(self.system, &mut visited, &room, &settings, &Unobserved)?;
         Ok(Found::Nested(outcome.states, outcome.lasso.is_some()))
     }
 
