@@ -70,6 +70,12 @@ pub trait StagePolicy: Send + Sync {
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError>;
 
+    /// Why the search is to end at the stage that was closed last, none of which is expanded then; none if it goes on. What was found so far counts, and whoever asked is told that a limit was
+    /// reached, in these words.
+    fn ends(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether some states were handed out more than once, as far as is known: then nobody knows how many there are.
     fn revisits(&self) -> bool {
         false
