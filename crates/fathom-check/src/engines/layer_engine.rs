@@ -16,7 +16,7 @@ use fathom_search::engines::{auto, ram, retrace, tier};
 use fathom_search::error::SearchError;
 use fathom_search::files::disk_use::DiskUse;
 use fathom_search::files::journal::StoredLayers;
-use fathom_search::task::{Observer, Outcome, Settings};
+use fathom_search::task::{self, Observer, Outcome, Settings};
 use fathom_search::traces::path::{Path as RunPath, Room};
 use fathom_search::traces::trace;
 
@@ -59,14 +59,8 @@ pub struct Searched {
 /// What is searched, with what, and where its files are.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
-    /// What is searched.
-    pub system: &'a dyn TransitionSystem,
-    /// The memory it may take.
-    pub budget: &'a Budget,
-    /// What is looked for.
-    pub settings: &'a Settings,
-    /// Who watches.
-    pub observer: &'a dyn Observer,
+    /// What is asked of the engine.
+    pub search: task::Task<'a>,
     /// Where runs that can last live.
     pub home: Option<&'a Home>,
     /// Whether files without a home are in a folder that goes with them, not in memory.
@@ -83,7 +77,8 @@ impl<'a> Task<'a> {
         settings: &'a Settings,
         observer: &'a dyn Observer,
     ) -> Task<'a> {
-        Task { system, budget, settings, observer, home: None, in_scratch: false, measure: None }
+        let search = task::Task { system, budget, settings, observer };
+        Task { search, home: None, in_scratch: false, measure: None }
     }
 }
 
@@ -106,7 +101,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
     let (Run::States(run) | Run::Chooses { states: run, .. }) = chosen.engine.run else {
         unreachable!("the engine {} does not expand all states", chosen.engine.name)
     };
-    let Task { system, budget, settings, observer, home, measure, .. } = *task;
+    let Task { search, home, measure, .. } = *task;
     let passing = OnceLock::new();
     let volume = || match home {
         Some(home) => home.volume().cloned().map_err(|error| SearchError::Place(Box::new(error))),
@@ -124,7 +119,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         commit_every: disk.commit_every,
         keep_layers: disk.keep_layers,
     };
-    match run(&Ask { system, budget, settings, observer, place: &place, chosen, measure }) {
+    match run(&Ask { task: search, place: &place, chosen, measure }) {
         Ok(Answer { engine, outcome, kept, used, closing }) => {
             let counts = volume_counts(used, &volume)?;
             Ok(Searched {
@@ -158,11 +153,12 @@ fn gave_up(
     volume: &Volume,
     place: &FilePlace<'_>,
 ) -> Result<Searched, SearchError> {
-    let Task { system, budget, settings, home, .. } = *task;
+    let Task { search, home, .. } = *task;
     let Some(limit) = room_used_up(&error) else { return Err(error) };
-    let (layers, boundary) =
-        StoredLayers::open(volume, budget, system.shape(), place.tag).map_err(|_| error)?.unzip();
-    let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
+    let (layers, boundary) = StoredLayers::open(volume, search.budget, search.system.shape(), place.tag)
+        .map_err(|_| error)?
+        .unzip();
+    let outcome = stages::at_boundary(search, boundary.as_deref())?;
     let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
     Ok(Searched {
         engine: match chosen.engine.run {
