@@ -118,6 +118,11 @@ impl Sorter {
         Ok(&self.kept)
     }
 
+    /// Whether nothing was added yet.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty() && self.runs.is_empty()
+    }
+
     /// Adds keys in any order, with or without repeats.
     pub fn push(&mut self, mut keys: &[u64]) -> Result<(), DiskError> {
         assert!(self.place.pairs.is_none(), "each key has a value");
