@@ -6,6 +6,7 @@ pub mod ddfs;
 pub mod engine;
 pub mod map_ram;
 pub mod ndfs;
+pub mod owcty;
 pub mod positions;
 pub mod ram;
 pub mod registry;
