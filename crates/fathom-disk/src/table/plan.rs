@@ -32,10 +32,12 @@ pub(super) struct Sample<'a> {
 }
 
 const OWNER: &str = "table sample";
-/// A piece is cut if there is more than one distinct one for so many keys: whole, a piece of a few words would then take a byte per key and more.
-const DISTINCT_PART: usize = 32;
-/// Levels of cuts below the root, at most: each costs a look-up of every key.
-const LEVELS_MAX: u32 = 3;
+/// A half is cut if there is more than one distinct one for so many keys: whole, a few words of each would then take a byte per key and more.
+const HALVES_PART: usize = 32;
+/// A piece of a half is cut only if nearly all keys differ in it: each level costs a look-up of every key.
+const PIECES_PART: usize = 2;
+/// Levels of cuts, at most.
+const LEVELS_MAX: u32 = 4;
 
 impl Cuts {
     /// The root and the halves cut in the middle, for who knows nothing of the keys.
@@ -56,11 +58,12 @@ impl Cuts {
         Ok(counter.cuts(0, sample.bits, LEVELS_MAX))
     }
 
-    /// Distinct halves of the sample, left and right together.
-    pub(super) fn halves_in(&self, sample: &Sample<'_>, budget: &Budget) -> Result<usize, BudgetError> {
+    /// Distinct halves of the sample on the side where there are more. In a sample hardly anything repeats on both sides of a good cut, and with more keys both get ever fewer for
+    /// each of them; on one side of a bad one all are distinct however many there are. So their sum would tell the wrong way round.
+    pub(super) fn most_halves(&self, sample: &Sample<'_>, budget: &Budget) -> Result<usize, BudgetError> {
         let mut counter = Counter::new(sample, budget)?;
         let right = counter.distinct(0, self.right_bits);
-        Ok(right + counter.distinct(self.right_bits, sample.bits))
+        Ok(right.max(counter.distinct(self.right_bits, sample.bits)))
     }
 }
 
@@ -103,7 +106,8 @@ impl<'a> Counter<'a> {
 
     fn plan(&mut self, low: u32, high: u32, levels: u32) -> Plan {
         let keys = self.sample.keys.len() / self.words;
-        if high - low <= 64 || levels == 0 || self.distinct(low, high) <= keys / DISTINCT_PART {
+        let part = if levels == LEVELS_MAX - 1 { HALVES_PART } else { PIECES_PART };
+        if high - low <= 64 || levels == 0 || self.distinct(low, high) <= keys / part {
             Plan::Whole
         } else {
             Plan::Cut(Box::new(self.cuts(low, high, levels)))
@@ -154,7 +158,7 @@ mod tests {
         let budget = Budget::unlimited();
         let cuts = Cuts::of(&sample, &budget).unwrap();
         assert!((28..=200).contains(&cuts.right_bits), "{cuts:?}");
-        assert_eq!(cuts.halves_in(&sample, &budget).unwrap(), 512);
+        assert_eq!(cuts.most_halves(&sample, &budget).unwrap(), 256);
         assert_eq!((&cuts.left, &cuts.right), (&Plan::Whole, &Plan::Whole));
         assert_eq!(budget.used(), 0);
     }

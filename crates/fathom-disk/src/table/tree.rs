@@ -1,8 +1,8 @@
 //! How do keys of many words share what they have in common?
 //!
 //! A key is cut in two, and its halves again where they are many, each piece is numbered once (`dictionary.rs`), and the pair of the halves' numbers is a narrow key
-//! (`pairs.rs`). Where to cut is planned by the keys that are there (`plan.rs`): when there are [`DUE_FIRST`] of them, and again each time there are [`DUE_FACTOR`] times as
-//! many, the table is rebuilt if a sample says that there would be far fewer pieces. Models that nothing can be done for keep what they have.
+//! (`pairs.rs`). Where to cut is planned by the keys that are there (`plan.rs`) when there are [`DUE_FIRST`] of them, and the table is rebuilt. Each time there are
+//! [`DUE_FACTOR`] times as many it is looked at again, and rebuilt if a sample says that halves would be far fewer.
 //!
 //! Tables of one set number the pieces together, all at once: a table takes the dictionaries for itself only to make room in them.
 
@@ -211,8 +211,9 @@ impl Due {
     pub(super) fn recut(&mut self, tables: &mut [&mut TreeTable]) {
         let keys = tables.iter().map(|table| table.len()).sum::<usize>();
         if keys >= self.0 {
+            let is_first = self.0 == DUE_FIRST;
             self.0 = keys * DUE_FACTOR;
-            if let Ok(Some(moved)) = recut(tables, keys) {
+            if let Ok(Some(moved)) = recut(tables, keys, is_first) {
                 for (table, moved) in tables.iter_mut().zip(moved) {
                     **table = moved;
                 }
@@ -221,8 +222,12 @@ impl Due {
     }
 }
 
-/// The same tables, cut where a sample has less than two thirds of the halves; none if that is nowhere.
-fn recut(tables: &[&mut TreeTable], keys: usize) -> Result<Option<Vec<TreeTable>>, BudgetError> {
+/// The same tables, cut as a sample says; none if that is not worth it.
+fn recut(
+    tables: &[&mut TreeTable],
+    keys: usize,
+    is_first: bool,
+) -> Result<Option<Vec<TreeTable>>, BudgetError> {
     let Some(TreeTable { bits, words, budget, halves, .. }) = tables.first().map(|table| &**table) else {
         return Ok(None);
     };
@@ -230,8 +235,8 @@ fn recut(tables: &[&mut TreeTable], keys: usize) -> Result<Option<Vec<TreeTable>
     let sample = Sample { bits: *bits, keys: &sample };
     let planned = Cuts::of(&sample, budget)?;
     let (before, after) =
-        (halves.read().cuts.halves_in(&sample, budget)?, planned.halves_in(&sample, budget)?);
-    if after * 3 >= before * 2 {
+        (halves.read().cuts.most_halves(&sample, budget)?, planned.most_halves(&sample, budget)?);
+    if !is_first && after * 4 >= before * 3 {
         return Ok(None);
     }
     let halves = SharedHalves::planned(*bits, planned, budget)?;
