@@ -410,6 +410,7 @@ impl StagePolicy for RamTable {
             worker.served = usize::MAX;
         }
         self.cursors.iter().for_each(|cursor| cursor.0.store(0, Ordering::Relaxed));
+        self.table.recut();
         Ok(ClosedStage { states: states as u64, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
