@@ -19,7 +19,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::engines::sweep::{self, Options, Queue, Sweep};
 use fathom_search::error::SearchError;
 use fathom_search::proof::audit::{Audit, AuditError};
-use fathom_search::task::{Ending, Observer, Outcome, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Observer, Outcome, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::Room;
 use fathom_search::traces::trace::path_through_stages;
 use oracle::bfs::{Explored, Limits, explore};
@@ -100,16 +100,10 @@ fn search<'m>(
     let opened = Sweep::open(volume, &budget, system.shape(), way.threads, measure, options)?;
     drop(steps);
     let (mut policy, boundary) = opened;
+    let task = Task { system, budget: &budget, settings: &settings, observer };
     let outcome = match boundary {
-        Some(boundary) => fathom_search::bodies::stages::go_on(
-            system,
-            &mut policy,
-            &budget,
-            &settings,
-            observer,
-            &boundary,
-        )?,
-        None => fathom_search::bodies::stages::run(system, &mut policy, &budget, &settings, observer)?,
+        Some(boundary) => fathom_search::bodies::stages::go_on(task, &mut policy, &boundary)?,
+        None => fathom_search::bodies::stages::run(task, &mut policy)?,
     };
     if outcome.ending == Ending::Complete {
         policy.put_to_rest(&outcome.boundary)?;
@@ -353,8 +347,9 @@ fn what_was_begun_with_another_measure_is_not_taken_up() {
         let way = Way { threads: 1, tuning: TUNINGS[1], bytes: 0, queue: Queue::Radix, keep: true };
         let patience = Impatient(20.into());
         let (system, budget) = (&graph as &dyn TransitionSystem, Budget::new(1 << 20));
-        sweep::run(system, measure, &budget, &settings(system, way), &patience, (&volume, true), options)
-            .map(|(_, outcome)| outcome.ending)
+        let settings = settings(system, way);
+        let task = Task { system, budget: &budget, settings: &settings, observer: &patience };
+        sweep::run(task, measure, (&volume, true), options).map(|(_, outcome)| outcome.ending)
     };
     assert!(matches!(open("x"), Ok(Ending::Stopped)));
     assert!(matches!(open("y"), Err(SearchError::Boundary)));

@@ -2,4 +2,70 @@
 
 use super::engine::Engine;
 use super::{
-    auto, bitstate, ddfs, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep_ram, tier,
+    auto, bitstate, ddfs, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep, sweep_ram,
+    tier,
+};
+
+/// All engines, in the order in which users read of them.
+pub static ENGINES: [&Engine; 13] = [
+    &auto::ENGINE,
+    &ram::ENGINE,
+    &positions::ENGINE,
+    &tier::ENGINE,
+    &stern_dill::ENGINE,
+    &sweep_ram::ENGINE,
+    &sweep::ENGINE,
+    &bitstate::ENGINE,
+    &ndfs::ENGINE,
+    &semi_owcty::ENGINE,
+    &owcty::ENGINE,
+    &ddfs::ENGINE,
+    &map_ram::ENGINE,
+];
+
+/// The engine of that name.
+pub fn named(name: &str) -> Option<&'static Engine> {
+    ENGINES.into_iter().find(|engine| engine.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engines::engine::Chosen;
+
+    #[test]
+    fn names_are_the_users_and_differ() {
+        for (number, engine) in ENGINES.iter().enumerate() {
+            assert_eq!(named(engine.name), Some(*engine));
+            assert!(ENGINES[..number].iter().all(|other| other.name != engine.name), "{} twice", engine.name);
+            assert!(engine.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+        }
+    }
+
+    #[test]
+    fn options_are_checked_against_the_entry() {
+        let refused = |engine: &'static Engine, option: &str| {
+            Chosen::with(engine, [option]).expect_err("it is refused").to_string()
+        };
+        assert_eq!(refused(&ram::ENGINE, "plan=scan"), "the engine ram has no options, so no \"plan\"");
+        assert_eq!(
+            refused(&tier::ENGINE, "plan"),
+            "an option of an engine is KEY=VALUE, and \"plan\" is not"
+        );
+        assert_eq!(
+            refused(&tier::ENGINE, "paln=scan"),
+            "the engine tier has no option \"paln\"; it has plan=look-up|scan"
+        );
+        assert_eq!(
+            refused(&tier::ENGINE, "plan=guess"),
+            "the option plan of the engine tier is one of look-up, scan, not \"guess\""
+        );
+        let twice = Chosen::with(&tier::ENGINE, ["plan=scan", "plan=scan"]);
+        assert_eq!(
+            twice.expect_err("it is refused").to_string(),
+            "the option plan of the engine tier is given twice"
+        );
+        let chosen = Chosen::with(&tier::ENGINE, ["plan=scan"]).expect("there is such an option");
+        assert_eq!(chosen.option("plan"), Some("scan"));
+    }
+}

@@ -36,7 +36,6 @@ use fathom_disk::storage::Volume;
 use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
-use fathom_model::system::TransitionSystem;
 
 use super::engine::{
     Answer, Ask, Body, Engine, EngineOption, FilePlace, Files, Kept, Measure, OptionValue, Run as Runs,
@@ -54,7 +53,7 @@ use crate::files::layer_store::{BlockEncoder, LayerStore};
 use crate::files::lock;
 use crate::files::place::Place;
 use crate::stores::key_width;
-use crate::task::{Duplicates, Ending, Observer, Outcome, Settings};
+use crate::task::{Duplicates, Ending, Outcome, Task};
 
 use bucket::Bucket;
 use earlier::Earlier;
@@ -114,7 +113,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
         sizes: None,
     };
     let place = (&volume()?, lasts);
-    let (policy, outcome) = run(ask.system, measure, ask.budget, ask.settings, ask.observer, place, options)?;
+    let (policy, outcome) = run(ask.task, measure, place, options)?;
     let used = Some(policy.disk_use());
     let kept = if policy.keep { Kept::Stages(Box::new(policy.into_stages())) } else { Kept::NoLayers };
     Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None })
@@ -243,19 +242,16 @@ pub struct Offered {
 
 /// Searches from the initial states, or goes on with what is committed in the volume. The closed set of a search that `lasts` and keeps its stages is put to rest when it is complete.
 pub fn run<'m>(
-    system: &dyn TransitionSystem,
+    task: Task<'_>,
     measure: Measure<'m>,
-    budget: &Budget,
-    settings: &Settings,
-    observer: &dyn Observer,
     (volume, lasts): (&Volume, bool),
     options: Options,
 ) -> Result<(Sweep<'m>, Outcome), SearchError> {
     let (mut policy, boundary) =
-        Sweep::open(volume, budget, system.shape(), settings.threads, measure, options)?;
+        Sweep::open(volume, task.budget, task.system.shape(), task.settings.threads, measure, options)?;
     let outcome = match boundary {
-        Some(boundary) => stages::go_on(system, &mut policy, budget, settings, observer, &boundary)?,
-        None => stages::run(system, &mut policy, budget, settings, observer)?,
+        Some(boundary) => stages::go_on(task, &mut policy, &boundary)?,
+        None => stages::run(task, &mut policy)?,
     };
     if lasts && outcome.ending == Ending::Complete {
         policy.put_to_rest(&outcome.boundary)?;
