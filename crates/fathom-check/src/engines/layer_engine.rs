@@ -231,7 +231,9 @@ impl Kept {
     /// Visits the states of a layer, in any order; false if they are not kept.
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         match self {
-            Kept::ByEngine(engine::Kept::Layers(layers)) => layers.visit_layer(layer, visit),
+            Kept::ByEngine(engine::Kept::Layers(layers) | engine::Kept::Stages(layers)) => {
+                layers.visit_layer(layer, visit)
+            }
             Kept::Committed(Some(layers)) => layers.visit_layer(layer, visit),
             Kept::Committed(None) | Kept::ByEngine(engine::Kept::Dropped | engine::Kept::NoLayers) => {
                 Ok(false)
@@ -279,7 +281,11 @@ impl Searched {
         (layer, record): (u64, &[u64]),
     ) -> Result<RunPath, SearchError> {
         let visit = |layer, visit: &mut dyn FnMut(Records<'_>)| self.kept.visit_layer(layer, visit);
-        if let Some(path) = trace::path_through(system, &visit, room, observer, (layer, record))? {
+        let path_back = match &self.kept {
+            Kept::ByEngine(engine::Kept::Stages(_)) => trace::path_through_stages,
+            _ => trace::path_through,
+        };
+        if let Some(path) = path_back(system, &visit, room, observer, (layer, record))? {
             return Ok(path);
         }
         // Files of a search that had some in memory are there again; others are not, whoever searched.
@@ -297,7 +303,7 @@ impl Searched {
             made.volume().map_err(place)
         };
         match &self.kept {
-            Kept::ByEngine(engine::Kept::NoLayers) => {
+            Kept::ByEngine(engine::Kept::NoLayers | engine::Kept::Stages(_)) => {
                 retrace::path_from_nothing(system, room, observer, threads, &volume()?, record)
             }
             _ => {

@@ -199,6 +199,8 @@ pub struct Answer {
 pub enum Kept {
     /// Layer by layer.
     Layers(Box<dyn Layered>),
+    /// Stage by stage, which are no layers: each state comes from one of an earlier stage.
+    Stages(Box<dyn Layered>),
     /// Not kept: its layers are searched again for a path.
     Dropped,
     /// Not kept, and stages were no layers: a path takes another search.
@@ -258,6 +260,7 @@ impl fmt::Debug for Kept {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Kept::Layers(_) => "Layers",
+            Kept::Stages(_) => "Stages",
             Kept::Dropped => "Dropped",
             Kept::NoLayers => "NoLayers",
         })

@@ -420,6 +420,7 @@ impl StagePolicy for RamTable {
         let offered: u64 = workers.iter_mut().map(|worker| std::mem::take(&mut worker.offered)).sum();
         self.duplicates += offered - states as u64;
         self.cursors.iter().for_each(|cursor| cursor.0.store(0, Ordering::Relaxed));
+        self.table.recut();
         Ok(ClosedStage { states: states as u64, oldest_duplicate: OldestDuplicate::Unknown })
     }
 
