@@ -15,3 +15,4 @@ pub mod dve;
 pub mod murphi;
 pub mod nearest;
 pub mod source;
+mod source_file;

@@ -7,8 +7,6 @@ use std::ops::Range;
 
 use fathom_model::span::Span;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
-
 /// The longest text that is read: spans have 32 bits, and every stage holds the whole text.
 pub const SOURCE_BYTES_MAX: usize = 64 << 20;
 /// The most words that a text may have: trees grow with them, and the largest real models have some hundred thousand.
@@ -48,29 +46,6 @@ impl SourceText {
         let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at as u32 + 1);
         let line_starts = std::iter::once(0).chain(ends).collect();
         SourceText { name: name.into(), text, line_starts }
-    }
-
-    /// The text of a file; a diagnostic if it is too long or is not UTF-8.
-    pub fn from_bytes(name: impl Into<String>, bytes: Vec<u8>) -> Result<SourceText, Diagnostics> {
-        let name = name.into();
-        if bytes.len() > SOURCE_BYTES_MAX {
-            let message = format!(
-                "`{name}` is too long: {} bytes, and at most {SOURCE_BYTES_MAX} are read",
-                bytes.len()
-            );
-            return Err(Diagnostic::error(message).into());
-        }
-        match String::from_utf8(bytes) {
-            Ok(text) => Ok(SourceText::new(name, text)),
-            Err(error) => {
-                let valid = error.utf8_error().valid_up_to();
-                let bytes = error.as_bytes();
-                let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
-                let message =
-                    format!("`{name}` is not UTF-8 text: byte 0x{:02x} on line {line}", bytes[valid]);
-                Err(Diagnostic::error(message).help("save the file as UTF-8 or plain ASCII").into())
-            }
-        }
     }
 
     /// What the text is called in diagnostics.
@@ -137,13 +112,5 @@ mod tests {
         assert_eq!(source.line_range(1), 3..6);
         assert_eq!(source.slice(Span::new(3, 5)), "\u{e4}");
         assert_eq!(source.slice(Span::new(4, 5)), "");
-    }
-
-    #[test]
-    fn bytes_that_are_not_text_are_a_diagnostic() {
-        let error = SourceText::from_bytes("m.dve", b"byte\n x\xff;".to_vec()).unwrap_err();
-        let message = &error.items()[0].message;
-        assert_eq!(message, "`m.dve` is not UTF-8 text: byte 0xff on line 2");
-        assert!(SourceText::from_bytes("m.dve", b"byte x;".to_vec()).is_ok());
     }
 }

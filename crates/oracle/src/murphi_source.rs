@@ -278,13 +278,28 @@ impl Writer {
         }
     }
 
+    /// A statement inside a loop over numbers, and what the counter is called.
+    fn body_of_number(&mut self) -> (String, String) {
+        let name = format!("k{}", self.depth);
+        self.names.push(name.clone());
+        let body = self.statement();
+        self.names.pop();
+        (name, body)
+    }
+
+    /// The same of a loop over points.
+    fn body_of_point(&mut self) -> (String, String) {
+        let name = format!("k{}", self.depth);
+        self.points.push(name.clone());
+        let body = self.statement();
+        self.points.pop();
+        (name, body)
+    }
+
     fn deep_statement(&mut self) -> String {
         match self.random.below(20) {
             16 => {
-                let name = format!("k{}", self.depth);
-                self.points.push(name.clone());
-                let body = self.statement();
-                self.points.pop();
+                let (name, body) = self.body_of_point();
                 format!("for {name}: who do {body}; end")
             }
             17 if !self.points.is_empty() => format!("t := {}", self.point()),
@@ -294,10 +309,7 @@ impl Writer {
                 format!("u := ({number}) % 4")
             }
             19 => {
-                let name = format!("k{}", self.depth);
-                self.names.push(name.clone());
-                let body = self.statement();
-                self.names.pop();
+                let (name, body) = self.body_of_number();
                 let range = self.random.pick(&["0 to 3 by 2", "2 to 0 by -1", "0 to largest()"]);
                 format!("for {name} := {range} do {body}; end")
             }
@@ -310,17 +322,11 @@ impl Writer {
                 format!("switch {subject} case 0, 1: {first}; case 2: {second}; else b := !b; end")
             }
             2 => {
-                let name = format!("k{}", self.depth);
-                self.names.push(name.clone());
-                let body = self.statement();
-                self.names.pop();
+                let (name, body) = self.body_of_number();
                 format!("for {name}: index do {body}; end")
             }
             3 => {
-                let name = format!("k{}", self.depth);
-                self.names.push(name.clone());
-                let body = self.statement();
-                self.names.pop();
+                let (name, body) = self.body_of_number();
                 format!("for {name} := 0 to x do {body}; end")
             }
             4 => "while v < 3 do v := v + 1; b := !b; end".to_owned(),

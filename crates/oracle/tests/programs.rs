@@ -77,6 +77,39 @@ fn forms_of(expression: &Expression, forms: &mut BTreeSet<String>) {
     expression.for_each_operand(&mut |operand| forms_of(operand, forms));
 }
 
+/// What must occur.
+const EXPECTED: [&str; 29] = [
+    "wrap false synchronous false",
+    "wrap false synchronous true",
+    "wrap true synchronous false",
+    "wrap true synchronous true",
+    "starts 0",
+    "starts 1",
+    "starts 2",
+    "processes 0",
+    "processes 1",
+    "processes 5",
+    "movers 0",
+    "movers 1",
+    "movers 2",
+    "movers 3",
+    "parallel true",
+    "one value",
+    "all values",
+    "negative true",
+    "negative false",
+    "array true",
+    "array false",
+    "location true",
+    "committed true",
+    "property true",
+    "parameters 1",
+    "parameters 2",
+    "temporary true optional true",
+    "temporary true optional false",
+    "temporary false optional true",
+];
+
 #[test]
 fn every_form_of_program_occurs() {
     let (mut forms, mut statements) = (BTreeSet::new(), BTreeSet::new());
@@ -124,38 +157,7 @@ fn every_form_of_program_occurs() {
     assert_eq!(forms.len(), 29, "{forms:?}");
     // Move, Assign, Copy, Fill, If, While, For, Block, Leave, Fail, Assume.
     assert_eq!(statements.len(), 11, "{statements:?}");
-    let expected = [
-        "wrap false synchronous false",
-        "wrap false synchronous true",
-        "wrap true synchronous false",
-        "wrap true synchronous true",
-        "starts 0",
-        "starts 1",
-        "starts 2",
-        "processes 0",
-        "processes 1",
-        "processes 5",
-        "movers 0",
-        "movers 1",
-        "movers 2",
-        "movers 3",
-        "parallel true",
-        "one value",
-        "all values",
-        "negative true",
-        "negative false",
-        "array true",
-        "array false",
-        "location true",
-        "committed true",
-        "property true",
-        "parameters 1",
-        "parameters 2",
-        "temporary true optional true",
-        "temporary true optional false",
-        "temporary false optional true",
-    ];
-    for words in expected {
+    for words in EXPECTED {
         assert!(seen.contains(words), "{words}: {seen:?}");
     }
 }

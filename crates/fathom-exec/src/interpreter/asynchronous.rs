@@ -3,7 +3,7 @@
 use fathom_model::program::Mover;
 use fathom_model::steps::{Marks, ProcessSet, Steps};
 
-use super::execute::Halt;
+use super::halt::Halt;
 use super::{Interpreter, Scratch, Unfinished, execute};
 
 /// Pushes the steps and faults of a source whose values are in `scratch`; gives the processes that can move.

@@ -3,26 +3,9 @@
 use fathom_model::expression::{Computation, Expression, ExpressionKind, FaultKind};
 use fathom_model::program::{Place, Role, VariableId};
 use fathom_model::span::Span;
-use fathom_model::steps::Fault;
 
 use super::Interpreter;
-use super::execute::{self, Halt};
-
-/// Evaluation found that the model misbehaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    /// How.
-    pub kind: FaultKind,
-    /// Where in the source.
-    pub span: Span,
-}
-
-impl Trouble {
-    /// As the fault of an action.
-    pub(super) fn fault(self, action: u32) -> Fault {
-        Fault { action, kind: self.kind, span: self.span }
-    }
-}
+use super::halt::{Halt, at};
 
 /// The value of an expression over unpacked values. Values of temporaries that are introduced inside it change.
 pub(super) fn evaluate(
@@ -90,7 +73,7 @@ pub(super) fn evaluate(
 /// Runs the statements on the values themselves: they change temporaries of the computation alone.
 fn compute(system: &Interpreter, values: &mut [i64], computation: &Computation) -> Result<i64, Halt> {
     introduce(system, values, &computation.locals);
-    execute::run_on_temporaries(system, &computation.body, values)?;
+    system.run_on_temporaries(&computation.body, values)?;
     evaluate(system, values, &computation.value)
 }
 
@@ -142,9 +125,4 @@ fn defined(system: &Interpreter, variable: VariableId, value: i64, span: Span) -
         Some(undefined) if undefined == value => at(span, Err(FaultKind::Undefined)),
         _ => Ok(value),
     }
-}
-
-/// A fault with its place.
-pub(super) fn at<T>(span: Span, outcome: Result<T, FaultKind>) -> Result<T, Halt> {
-    outcome.map_err(|kind| Halt::Fault(Trouble { kind, span }))
 }

@@ -4,21 +4,9 @@ use fathom_model::expression::{Expression, FaultKind};
 use fathom_model::program::{Action, Assignment, Place, Role, Statement, VariableId};
 use fathom_model::span::Span;
 
-use super::evaluate::{Trouble, at, evaluate, introduce, locate};
+use super::evaluate::{evaluate, introduce, locate};
+use super::halt::{Halt, at};
 use super::{Interpreter, Scratch};
-
-/// Why there is no value or no record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Halt {
-    /// The model misbehaves.
-    Fault(Trouble),
-    /// The model says that there is no such step.
-    Discard,
-    /// Somebody asked for an end before this one.
-    Interrupted,
-    /// On the way out of so many blocks and one more. Comes out of statements only.
-    Leave(u32),
-}
 
 /// A value on its way to its place.
 #[derive(Clone, Copy, Debug)]
@@ -69,13 +57,11 @@ pub(super) fn run(
     outcome
 }
 
-/// Runs statements that change temporaries only.
-pub(super) fn run_on_temporaries(
-    system: &Interpreter,
-    body: &[Statement],
-    values: &mut [i64],
-) -> Result<(), Halt> {
-    Machine { system, values, pending: &mut Vec::new(), state: None }.body(body)
+impl Interpreter {
+    /// Runs statements that change temporaries only.
+    pub(super) fn run_on_temporaries(&self, body: &[Statement], values: &mut [i64]) -> Result<(), Halt> {
+        Machine { system: self, values, pending: &mut Vec::new(), state: None }.body(body)
+    }
 }
 
 /// Runs the bodies of a joint step: all read the old values, and no place is written twice.

@@ -7,6 +7,7 @@ mod asynchronous;
 mod describe;
 mod evaluate;
 mod execute;
+mod halt;
 #[cfg(feature = "jit")]
 pub(crate) mod one_by_one;
 mod synchronous;
@@ -26,9 +27,9 @@ use fathom_model::verify;
 
 use crate::stop::StopFlag;
 use evaluate::evaluate;
-use execute::Halt;
+use halt::Halt;
 
-pub use evaluate::Trouble;
+pub use halt::Trouble;
 
 /// A program with the layout of its records: a transition system.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! For compiled code that leaves some actions to the interpreter: it asks for several of the same state in a row, which is unpacked once.
 
-use super::execute::Halt;
+use super::halt::Halt;
 use super::{Interpreter, Scratch, Trouble, asynchronous};
 
 /// Tries actions of an asynchronous program, one at a time.

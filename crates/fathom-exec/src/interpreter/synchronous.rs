@@ -2,7 +2,7 @@
 
 use fathom_model::steps::{Marks, ProcessSet, Steps};
 
-use super::execute::Halt;
+use super::halt::Halt;
 use super::{Interpreter, Scratch, Unfinished, execute};
 
 /// An action that a process can choose; if its guard faults, choosing it is a fault.

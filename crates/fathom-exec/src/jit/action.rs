@@ -7,7 +7,8 @@ use fathom_model::expression::Domain;
 use fathom_model::program::{Action, Assignment, Command, VariableId};
 
 use super::condition::Test;
-use super::emitter::{Cursors, Emitter, Form, Operand, Trap};
+use super::emitter::{Cursors, Emitter, Trap};
+use super::operand::{Form, Operand};
 use super::runtime;
 use super::statement::is_straight;
 

@@ -8,10 +8,11 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use fathom_model::expression::{BinaryOperator, Expression, ExpressionKind, UnaryOperator};
 use fathom_model::program::VariableId;
 
-use super::emitter::{Emitter, Form};
+use super::emitter::Emitter;
 use super::expression::node_count;
 use super::interval::{self, Interval};
-use super::view::Bits;
+use super::operand::Form;
+use super::words::Bits;
 
 /// How many nodes two tests may have together to be made into one.
 const JOINED_NODES_MAX: usize = 10;

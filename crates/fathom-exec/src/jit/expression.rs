@@ -11,8 +11,9 @@ use fathom_model::expression::{
 use fathom_model::program::{Place, VariableId};
 use fathom_model::span::Span;
 
-use super::emitter::{Emitter, Form, Operand};
+use super::emitter::Emitter;
 use super::interval::{self, Estimate, Interval};
+use super::operand::{Form, Operand};
 
 /// How many nodes an expression may have to be computed without need, for the sake of having no branch.
 const CHEAP_NODES_MAX: usize = 12;

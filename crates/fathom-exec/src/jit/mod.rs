@@ -11,10 +11,11 @@
 //! | `choice` | in which order are guards tested? |
 //! | `action` | what does an action compile to? |
 //! | `statement` | what do statements compile to that are more than assignments? |
-//! | `temporary` | where are temporaries kept? |
+//! | `temporary`, `bindings` | where are temporaries kept? |
 //! | `condition` | which way does a condition go? |
 //! | `expression` | how is a value computed, and when does that fault? |
-//! | `view` | what are the words of the record that a body leads to? |
+//! | `view`, `words` | what are the words of the record that a body leads to? |
+//! | `operand` | how is a value held? |
 //! | `scattered` | where is an element of an array that lies in several words? |
 //! | `estimate` | what is known of an expression before it is computed? |
 //! | `interval` | which values can an expression have? |
@@ -28,6 +29,7 @@
 //! which compiled code calls for them.
 
 mod action;
+mod bindings;
 mod choice;
 mod condition;
 mod emitter;
@@ -37,6 +39,7 @@ mod expression;
 mod hostile;
 mod interval;
 mod lower;
+mod operand;
 mod plan;
 mod runtime;
 mod scattered;
@@ -44,6 +47,7 @@ mod statement;
 mod tables;
 mod temporary;
 mod view;
+mod words;
 mod work;
 
 use cranelift_codegen::ir::{AbiParam, types};

@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use fathom_model::layout::Field;
 
 use super::emitter::Emitter;
-use super::view::ones;
+use super::words::ones;
 
 impl Emitter<'_, '_> {
     /// The shift and the byte offsets of the word that holds an element's low end and of the word above it. The index is clamped if

@@ -9,9 +9,10 @@ use fathom_model::expression::{Computation, Expression, ExpressionKind, FaultKin
 use fathom_model::program::{Command, Place, Statement, VariableId};
 use fathom_model::span::Span;
 
-use super::emitter::{Emitter, Form, Operand};
+use super::emitter::Emitter;
 use super::expression::node_count;
 use super::interval::Interval;
+use super::operand::{Form, Operand};
 use super::work::{of_body, of_expression};
 
 /// How much a counting loop may weigh, all rounds together, to be written out.

@@ -10,27 +10,10 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind
 use cranelift_frontend::Variable;
 use fathom_model::program::{Role, VariableId};
 
-use super::emitter::{Emitter, Form, Operand};
+use super::bindings::Binding;
+use super::emitter::Emitter;
 use super::interval::Interval;
-
-/// What stands for a temporary.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Binding {
-    /// Always the same value.
-    Constant(i64),
-    /// A register, whose values lie in an interval.
-    Register(Variable, Interval),
-    /// Room on the stack.
-    Stack(StackSlot),
-}
-
-/// Registers and room on the stack that no temporary in scope is kept in.
-#[derive(Debug, Default)]
-pub(super) struct Unused {
-    registers: Vec<Variable>,
-    /// With their bytes.
-    slots: Vec<(u32, StackSlot)>,
-}
+use super::operand::{Form, Operand};
 
 impl Emitter<'_, '_> {
     /// A register of 64 bits that nothing is kept in.

@@ -11,7 +11,7 @@ use fathom_model::program::{Action, Assignment, Command, Exchange, Mover, Place,
 use fathom_model::span::Span;
 
 use super::fold;
-use super::lower::{Message, Step};
+use super::steps::{Message, Step};
 use super::symbols::{Buffer, ChannelSymbol};
 
 /// The action of one process: first the given assignments, in parallel, then move and effects.

@@ -19,6 +19,7 @@ use super::ast::{self, Direction, Model, Name};
 use super::fold;
 use super::lint;
 use super::resolve::{find_state, location};
+use super::steps::{Message, Step, Sync};
 use super::symbols::{Symbol, Symbols};
 use super::typecheck::{Checker, Usage};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
@@ -92,37 +93,6 @@ fn find_property(
     let diagnostic = Diagnostic::error(format!("unknown property process {}", quoted(name.text)));
     diagnostics.push(diagnostic.at(name.span, "no process has this name").help_if(help));
     None
-}
-
-/// A transition of a process, with its meaning.
-pub(crate) struct Step {
-    pub(crate) mover: Mover,
-    pub(crate) guard: Option<Expression>,
-    pub(crate) sync: Option<Sync>,
-    pub(crate) effects: Vec<Assignment>,
-    /// How many nodes it adds to an action.
-    nodes: usize,
-}
-
-/// What a transition does with a channel.
-pub(crate) struct Sync {
-    pub(crate) channel: usize,
-    pub(crate) message: Message,
-    pub(crate) span: Span,
-}
-
-pub(crate) enum Message {
-    Sent(Vec<Expression>),
-    Received(Vec<Place>),
-}
-
-impl Message {
-    fn arity(&self) -> usize {
-        match self {
-            Message::Sent(values) => values.len(),
-            Message::Received(places) => places.len(),
-        }
-    }
 }
 
 struct Lowering<'a> {

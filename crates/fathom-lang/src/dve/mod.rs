@@ -23,6 +23,7 @@ mod lower;
 mod parser;
 mod processes;
 mod resolve;
+mod steps;
 mod symbols;
 mod typecheck;
 

@@ -6,12 +6,13 @@
 use std::collections::{HashMap, HashSet};
 
 use fathom_model::expression::{Domain, Expression};
-use fathom_model::program::{LabelKind, Statement, VariableId};
+use fathom_model::program::{LabelKind, Statement};
 use fathom_model::span::Span;
 
 use super::actions::{Around, Found};
 use super::ast::Category;
 use super::calls;
+use super::covering::Covering;
 use super::layout::Region;
 use super::lower::{Binding, Lowerer};
 use super::simplify;
@@ -19,19 +20,6 @@ use super::tree::{self, Block, FunctionId, Property, StatementKind};
 use super::types::Form;
 use super::values::store;
 use crate::diagnostic::Diagnostics;
-
-/// The statement that is looked for while a rule is run on a copy.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Covering {
-    /// Where it stands.
-    statement: Span,
-    /// What is set when it is met.
-    hit: VariableId,
-    /// How many blocks are open inside the run, and the block that is left when it ends.
-    level: u32,
-    /// In which computation that is.
-    computations: u32,
-}
 
 impl<'t> Lowerer<'t> {
     /// A label for each `cover` statement in rules.

@@ -13,7 +13,7 @@ use fathom_model::symmetry::Symmetry;
 
 use super::MurphiOptions;
 use super::collect_symmetry::Collector;
-use super::cover::Covering;
+use super::covering::Covering;
 use super::layout::{self, Part, Region};
 use super::tree::{FunctionId, LocalId, Tree, Value};
 use super::types::TypeId;

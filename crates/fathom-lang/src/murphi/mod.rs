@@ -24,6 +24,7 @@ mod calls;
 mod collect_symmetry;
 mod commands;
 mod cover;
+mod covering;
 mod exchange;
 mod expressions;
 mod fold;
