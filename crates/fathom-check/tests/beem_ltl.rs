@@ -15,6 +15,7 @@ use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::engine::Chosen;
 use fathom_search::engines::{auto, ram};
+use oracle::skip::skipped;
 
 /// Models with more states are left to the task.
 const STATES_MAX: u64 = 300_000;
@@ -39,7 +40,7 @@ fn expected(row: &[String]) -> &str {
 fn corpus(test: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/beem");
     if !folder.exists() {
-        eprintln!("SKIPPED {test}: ../shared/beem is not there");
+        skipped(test, "../shared/beem is not there");
         return None;
     }
     Some(folder)

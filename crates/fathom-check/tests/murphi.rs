@@ -13,11 +13,12 @@ use fathom_check::resources::Resources;
 use fathom_lang::source::SourceText;
 use fathom_search::engines::engine::Chosen;
 use fathom_search::engines::ram;
+use oracle::skip::skipped;
 
 fn corpus(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/murphi").join(folder);
     if !path.is_dir() {
-        eprintln!("no corpus at ../shared/murphi/{folder}: skipped");
+        skipped("published Murphi models", &format!("../shared/murphi/{folder} is not there"));
         return None;
     }
     Some(path)

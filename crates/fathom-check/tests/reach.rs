@@ -15,6 +15,7 @@ use fathom_model::expression::Overflow;
 use fathom_search::engines::engine::Chosen;
 use fathom_search::engines::ram;
 use oracle::bfs::{Limits, explore};
+use oracle::skip::skipped;
 
 /// Instances whose published figures are of values that wrap around.
 const WRAPPING: [&str; 4] = ["anderson.1", "anderson.3", "anderson.5", "anderson.7"];
@@ -23,10 +24,8 @@ const WRAPPING: [&str; 4] = ["anderson.1", "anderson.3", "anderson.5", "anderson
 fn published_goals_are_as_far_away_as_the_judge_finds_them() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/beem");
     if !folder.exists() {
-        eprintln!(
-            "SKIPPED published_goals_are_as_far_away_as_the_judge_finds_them: ../shared/beem is not there"
-        );
-        return;
+        let test = "published_goals_are_as_far_away_as_the_judge_finds_them";
+        return skipped(test, "../shared/beem is not there");
     }
     let long = std::env::var_os("FATHOM_LONG").is_some();
     let states_max = if long { 3_000_000 } else { 60_000 };

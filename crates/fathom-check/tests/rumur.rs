@@ -16,6 +16,7 @@ use fathom_lang::source::SourceText;
 use fathom_search::engines::engine::Chosen;
 use fathom_search::engines::ram;
 use oracle::murphi_source::random_murphi;
+use oracle::skip::skipped;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -73,8 +74,7 @@ fn random_programs_are_what_rumur_says() {
     if Command::new("rumur").arg("--version").output().is_err()
         || Command::new("cc").arg("--version").output().is_err()
     {
-        eprintln!("no rumur or no C compiler: skipped");
-        return;
+        return skipped("random_programs_are_what_rumur_says", "there is no rumur, or no C compiler");
     }
     let folder = std::env::temp_dir().join(format!("fathom-rumur-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("there is a place for temporary files");

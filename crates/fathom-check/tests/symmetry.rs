@@ -20,6 +20,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::Chosen;
 use fathom_search::engines::{auto, positions, ram, tier};
 use oracle::bfs::{Limits, explore};
+use oracle::skip::skipped;
 
 use crate::orbits::{Judged, orbits};
 
@@ -359,8 +360,8 @@ fn beyond_the_limit_a_representative_is_still_alike() {
 fn published_models_have_as_many_states_as_orbits() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/murphi/models");
     if !folder.is_dir() {
-        eprintln!("no corpus at ../shared/murphi/models: skipped");
-        return;
+        let test = "published_models_have_as_many_states_as_orbits";
+        return skipped(test, "../shared/murphi/models is not there");
     }
     let models = [
         ("mux/n_peterson.m", "N", 3, 172),

@@ -16,6 +16,7 @@ use fathom_search::bodies::stages::run;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::task::{Ending, Settings, Task, Tuning};
 use oracle::bfs::{Limits, explore};
+use oracle::skip::skipped;
 
 /// Instances with more states are left to `cargo xtask corpus`.
 const STATES_MAX: u64 = 2_000_000;
@@ -27,7 +28,7 @@ const DRAWN_DISTANCE: usize = 32;
 fn corpus(test: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/beem");
     if !folder.exists() {
-        eprintln!("SKIPPED {test}: ../shared/beem is not there");
+        skipped(test, "../shared/beem is not there");
         return None;
     }
     Some(folder)

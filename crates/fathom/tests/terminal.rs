@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use oracle::skip::skipped;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// A model with more states than any machine gets to, 2^64, whatever its speed. The folder goes when it is dropped.
@@ -38,10 +39,8 @@ fn fathom() -> Command {
 #[test]
 fn a_terminal_shows_a_line_that_is_rewritten_and_taken_away() {
     let Some((controller, terminal)) = pseudo_terminal() else {
-        eprintln!(
-            "SKIPPED a_terminal_shows_a_line_that_is_rewritten_and_taken_away: no pseudo-terminal here"
-        );
-        return;
+        let test = "a_terminal_shows_a_line_that_is_rewritten_and_taken_away";
+        return skipped(test, "there is no pseudo-terminal here");
     };
     let model = Endless::new();
     let mut child = fathom()

@@ -97,7 +97,7 @@ fn a_signal_ends_a_run_that_can_go_on() {
             wait *= 2;
         };
         if ran.code == Some(0) {
-            eprintln!("the machine is too fast for the signal");
+            skipped("a signal", "the machine was too fast for it");
             continue;
         }
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
@@ -124,7 +124,7 @@ fn limits_of_time_and_room_end_in_a_command_that_goes_on() {
         );
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
         if ran.stdout.is_empty() {
-            eprintln!("SKIPPED {limit}: the machine is too busy to read a model in {value}");
+            skipped(limit, &format!("the machine is too busy to read a model in {value}"));
             continue;
         }
         assert_eq!(ran.json()["limit"], word);

@@ -18,6 +18,7 @@
 //! | [`meaning`] | what does a program mean? |
 //! | [`murphi_source`] | which Murphi texts are worth trying? |
 //! | [`emit_c`] | what would a C compiler make of a program? |
+//! | [`skip`] | how does a test say that it was not made? |
 
 pub mod bfs;
 pub mod emit_c;
@@ -29,6 +30,7 @@ pub mod meaning;
 pub mod murphi_source;
 pub mod program;
 pub mod random;
+pub mod skip;
 pub mod statements;
 pub mod tarjan;
 pub mod writer;

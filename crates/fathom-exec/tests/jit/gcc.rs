@@ -15,6 +15,7 @@ use fathom_model::values::PossibleValues;
 use oracle::emit_c;
 use oracle::program::random_program;
 use oracle::random::Random;
+use oracle::skip::skipped;
 
 /// How many programs; ten times as many with `FATHOM_LONG`.
 const PROGRAMS: usize = 500;
@@ -148,8 +149,7 @@ fn systems(first_seed: u64, count: usize) -> Vec<(u64, Compiled)> {
 #[test]
 fn gcc_takes_the_same_steps() {
     if Command::new("gcc").arg("--version").stdout(Stdio::null()).status().is_err() {
-        eprintln!("gcc_takes_the_same_steps: skipped, there is no gcc");
-        return;
+        return skipped("gcc_takes_the_same_steps", "there is no gcc");
     }
     let programs = if std::env::var_os("FATHOM_LONG").is_some() { 10 * PROGRAMS } else { PROGRAMS };
     let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ use fathom_model::expression::Overflow;
 use fathom_model::layout::Declared;
 use fathom_model::program::Program;
 use fathom_model::values::PossibleValues;
+use oracle::skip::skipped;
 
 use crate::agreement::{Seen, compare};
 
@@ -53,8 +54,7 @@ fn models_of_the_corpus_take_the_same_steps() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/beem/models");
     let files = programs(&folder);
     if files.is_empty() {
-        eprintln!("models_of_the_corpus_take_the_same_steps: skipped, no corpus at ../shared/beem/models");
-        return;
+        return skipped("models_of_the_corpus_take_the_same_steps", "../shared/beem/models is not there");
     }
     // One instance of every family; all of them, and more states, with FATHOM_LONG.
     let long = std::env::var_os("FATHOM_LONG").is_some();
