@@ -32,6 +32,8 @@ pub(super) struct TreeTable {
     words: usize,
     halves: SharedHalves,
     pairs: NumberPairs,
+    /// How many keys there are.
+    len: usize,
     share: usize,
     budget: Budget,
 }
@@ -98,6 +100,7 @@ impl TreeTable {
             words: bits.div_ceil(64) as usize,
             halves,
             pairs: NumberPairs::new(share, budget)?,
+            len: 0,
             share,
             budget: budget.clone(),
         })
@@ -109,7 +112,7 @@ impl TreeTable {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.pairs.len()
+        self.len
     }
 
     /// Bytes charged to the budget, the numbers of halves included.
@@ -126,7 +129,10 @@ impl TreeTable {
             let pairs = &mut pairs[..group.len() / self.words];
             let counts =
                 self.number_halves(group, &mut batch, pairs).map_err(|reason| TableFull { done, reason })?;
-            self.pairs.insert(pairs, counts, done, new)?;
+            let before = new.len();
+            let outcome = self.pairs.insert(pairs, counts, done, new);
+            self.len += new.len() - before;
+            outcome?;
             done += pairs.len();
         }
         Ok(())
