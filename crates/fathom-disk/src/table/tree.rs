@@ -152,11 +152,21 @@ impl TreeTable {
         }
     }
 
-    pub(super) fn for_each(&self, mut visit: impl FnMut(&[u64])) {
+    pub(super) fn for_each(&self, visit: impl FnMut(&[u64])) {
+        self.for_every(1, visit);
+    }
+
+    /// Calls `visit` with one key of every `step`, the first one of them.
+    fn for_every(&self, step: usize, mut visit: impl FnMut(&[u64])) {
         let halves = self.halves.read();
         let mut key = vec![0; self.words];
         let (mut left, mut right) = (vec![0; halves.cut.left_words], vec![0; halves.cut.right_words]);
+        let mut number = 0;
         self.pairs.for_each(|left_number, right_number| {
+            number += 1;
+            if (number - 1) % step != 0 {
+                return;
+            }
             halves.left.read(left_number, &mut left);
             halves.right.read(right_number, &mut right);
             join(&mut key, halves.cut, &left, &right);
@@ -258,15 +268,13 @@ fn sample(
     budget: &Budget,
 ) -> Result<ChargedVec<u64>, BudgetError> {
     let step = keys.div_ceil(SAMPLE_KEYS).max(1);
-    let mut sample = ChargedVec::with_capacity(budget, "table sample", keys.div_ceil(step) * words)?;
-    let mut number = 0;
+    let mut sample = ChargedVec::with_capacity(budget, "table sample", (keys / step + tables.len()) * words)?;
     let mut outcome = Ok(());
     for table in tables {
-        table.for_each(|key| {
-            if number % step == 0 && outcome.is_ok() {
+        table.for_every(step, |key| {
+            if outcome.is_ok() {
                 outcome = sample.extend(key);
             }
-            number += 1;
         });
     }
     outcome.map(|()| sample)
