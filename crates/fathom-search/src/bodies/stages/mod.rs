@@ -25,7 +25,7 @@ use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
 use crate::expansion::buffers::Buffers;
-use crate::task::{Duplicates, Observer, Outcome, Settings, Task, Unobserved};
+use crate::task::{Duplicates, Observer, Outcome, ProgressFigures, Settings, Task, Unobserved};
 
 use account::Account;
 
@@ -80,6 +80,11 @@ pub trait StagePolicy: Send + Sync {
     /// How candidates that were known already were noticed, as far as that was counted.
     fn duplicates(&self) -> Duplicates {
         Duplicates::default()
+    }
+
+    /// What was seen of the measure of progress, if stages are in the order of one.
+    fn progress(&self) -> Option<ProgressFigures> {
+        None
     }
 
     /// Whether stages are layers: states that are as many steps away from the initial ones.
