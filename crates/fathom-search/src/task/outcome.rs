@@ -23,6 +23,8 @@ pub struct Outcome {
     pub layered: bool,
     /// How candidates that were known already were noticed.
     pub duplicates: Duplicates,
+    /// What was seen of a measure of progress, if states were searched in its order.
+    pub progress: Option<ProgressFigures>,
     /// The size of each stage, which mostly is a layer. Those expanded, and the one behind them if it is known.
     pub layers: Arc<LayerSizes>,
     /// States that were expanded.
@@ -86,6 +88,23 @@ pub struct Duplicates {
     pub delayed: Option<u64>,
     /// Not at all: these were visited again.
     pub missed: Option<u64>,
+}
+
+/// What was seen of a measure of progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgressFigures {
+    /// How many sweeps there were.
+    pub sweeps: u64,
+    /// Buckets that had states to expand.
+    pub buckets: u64,
+    /// States of the largest one.
+    pub largest_bucket: u64,
+    /// Steps to greater values.
+    pub forward: u64,
+    /// Steps to the same value.
+    pub stationary: u64,
+    /// Steps to smaller values: if there are none, the measure was monotone on all that was seen.
+    pub regress: u64,
 }
 
 /// Where the time went, over all threads.

@@ -12,6 +12,7 @@ use fathom_check::limit::Limit;
 use fathom_check::model::assemble::Model;
 pub use fathom_check::numbers::{bytes, count, plural};
 use fathom_check::questions::property::{Property, PropertyKind};
+use fathom_search::task::ProgressFigures;
 
 use super::trace::Shown;
 
@@ -207,6 +208,9 @@ pub fn figures(exploration: &Exploration) -> String {
     if let Some(locality) = counts.locality {
         lines.push(("locality", count(locality)));
     }
+    if let Some(figures) = &counts.progress {
+        lines.push(("progress", progress(figures)));
+    }
     lines.push(("record", format!("{} bits", exploration.record_bits)));
     if let Some(checksum) = &counts.checksum {
         lines.push(("checksum", checksum.clone()));
@@ -286,6 +290,25 @@ fn room(disk: &DiskFigures) -> String {
         bytes(disk.peak),
         bytes(disk.read),
         bytes(disk.written)
+    )
+}
+
+/// What was seen of a measure of progress.
+fn progress(figures: &ProgressFigures) -> String {
+    let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = *figures;
+    let all = (forward + stationary + regress).max(1) as f64;
+    let share = |steps: u64| format!("{:.1}%", steps as f64 * 100.0 / all);
+    let back = match regress {
+        0 => "no step back".to_owned(),
+        _ => format!("{} ({}) back", plural(regress, "step"), share(regress)),
+    };
+    format!(
+        "{}, {}, the largest of {}; {} of steps forward, {} to the same value, {back}",
+        plural(sweeps, "sweep"),
+        plural(buckets, "bucket"),
+        plural(largest_bucket, "state"),
+        share(forward),
+        share(stationary),
     )
 }
 
