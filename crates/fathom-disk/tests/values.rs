@@ -173,7 +173,8 @@ fn a_sweep_gives_the_values_of_the_keys_that_are_there() {
         let mut dice = Dice::new(0x5eeb + round);
         let bits = [7, 60, 64, 65, 100, 128, 150][dice.below(7) as usize];
         let value_bits = 1 + dice.below(64) as u32;
-        let map = random_map(&mut dice, bits, value_bits, [0, 1, 40, 900, 4000][dice.below(5) as usize]);
+        let count = [0, 1, 40, 900, 4000][dice.below(5) as usize];
+        let map = random_map(&mut dice, bits, value_bits, count);
         let values = ValueWidth::new(value_bits).unwrap();
         let configs = [RunConfig::tiny(width(bits), TAG, 64), RunConfig::live(width(bits), TAG)];
         for config in configs.map(|config| config.with_values(values)) {

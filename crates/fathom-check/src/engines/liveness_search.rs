@@ -55,7 +55,7 @@ fn by_itself(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched,
                 Ending::Found => true,
                 Ending::Complete => !lasts,
                 Ending::Stopped => task.monitor.stop(),
-                Ending::Depth | Ending::Budget => false,
+                Ending::Depth | Ending::Budget | Ending::Policy(_) => false,
             };
             if over {
                 return Ok(found);

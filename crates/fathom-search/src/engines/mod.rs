@@ -13,5 +13,6 @@ pub mod registry;
 pub mod retrace;
 pub mod semi_owcty;
 pub mod stern_dill;
+pub mod sweep;
 pub mod sweep_ram;
 pub mod tier;

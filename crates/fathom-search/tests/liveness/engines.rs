@@ -12,7 +12,7 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages::{self};
 use fathom_search::engines::bitstate::Bitstate;
-use fathom_search::engines::ndfs::{self, ExactSet, Settings};
+use fathom_search::engines::ndfs::{self, Settings};
 use fathom_search::engines::ram::RamTable;
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::engines::{ddfs, map_ram, owcty, semi_owcty};
@@ -22,7 +22,9 @@ use fathom_search::files::finished::Finished;
 use fathom_search::files::successor_graph::GraphUse;
 use fathom_search::liveness::semi_external::{Outcome, Search};
 use fathom_search::stores::disk_set::DiskSet;
-use fathom_search::task::{self, Ending, Tuning, Unobserved};
+use fathom_search::stores::exact::ExactSet;
+use fathom_search::stores::visited::PerColour;
+use fathom_search::task::{self, Ending, Task, Tuning, Unobserved};
 use fathom_search::traces::lasso::Lasso;
 use fathom_search::traces::path::Room;
 use oracle::bfs::{Limits, explore};
@@ -101,12 +103,11 @@ fn nested_once(system: &dyn TransitionSystem, weak: bool) -> Option<Lasso> {
     let budget = Budget::unlimited();
     let set = || ExactSet::new(system.shape().width_bits, &budget).expect("the budget is unlimited");
     let settings = Settings { stop_at_fault: false, max_depth: None, weak, stack: None };
-    let (mut visited, mut red) = (set(), set());
-    let outcome =
-        ndfs::run(system, &mut visited, &mut red, &Room::in_memory(&budget), &settings, &Unobserved);
+    let mut visited = PerColour([set(), set()]);
+    let outcome = ndfs::run(system, &mut visited, &Room::in_memory(&budget), &settings, &Unobserved);
     let outcome = outcome.expect("the budget is unlimited");
     assert_eq!(outcome.ending, ending(&outcome));
-    assert!(!weak || red.is_empty(), "no second search");
+    assert!(!weak || visited.0[1].is_empty(), "no second search");
     outcome.lasso
 }
 
@@ -120,8 +121,8 @@ fn nested_with_path_on_disk(system: &dyn TransitionSystem, weak: bool) -> Option
     let (budget, volume) = (Budget::unlimited(), Volume::in_memory(64));
     let set = || ExactSet::new(system.shape().width_bits, &budget).expect("the budget is unlimited");
     let settings = Settings { stop_at_fault: false, max_depth: None, weak, stack: Some((&volume, 256)) };
-    let outcome =
-        ndfs::run(system, &mut set(), &mut set(), &Room::in_memory(&budget), &settings, &Unobserved);
+    let mut visited = PerColour([set(), set()]);
+    let outcome = ndfs::run(system, &mut visited, &Room::in_memory(&budget), &settings, &Unobserved);
     let outcome = outcome.expect("the budget is unlimited");
     assert_eq!(outcome.ending, ending(&outcome));
     outcome.lasso
@@ -149,8 +150,8 @@ fn nested_on_disk_within(
     };
     let stack = Some((&volume, bytes * shape.words() / 16));
     let settings = Settings { stop_at_fault: false, max_depth: None, weak: false, stack };
-    let (mut visited, mut red) = (set("visited")?, set("red")?);
-    match ndfs::run(system, &mut visited, &mut red, &Room::in_memory(budget), &settings, &Unobserved) {
+    let mut visited = PerColour([set("visited")?, set("red")?]);
+    match ndfs::run(system, &mut visited, &Room::in_memory(budget), &settings, &Unobserved) {
         Err(SearchError::Budget(refusal)) => Err(refusal),
         other => {
             let outcome = other.expect("memory does not fail");
@@ -175,9 +176,8 @@ fn bitstate(system: &dyn TransitionSystem, _: Recurs<'_>) -> Option<Lasso> {
         let budget = Budget::unlimited();
         let set = || Bitstate::new(&budget, 1 << 16).expect("the budget is unlimited");
         let settings = Settings::default();
-        let (mut visited, mut red) = (set(), set());
-        let outcome =
-            ndfs::run(system, &mut visited, &mut red, &Room::in_memory(&budget), &settings, &Unobserved);
+        let mut visited = PerColour([set(), set()]);
+        let outcome = ndfs::run(system, &mut visited, &Room::in_memory(&budget), &settings, &Unobserved);
         outcome.expect("the budget is unlimited").lasso
     })
 }
@@ -233,7 +233,7 @@ pub(crate) fn finished(system: &dyn TransitionSystem, budget: &Budget, threads: 
     let volume = Volume::in_memory(512);
     let (mut tier, _) =
         Tier::open(&volume, budget, system.shape(), threads, OPTIONS).expect("memory suffices");
-    let generated = stages::run(system, &mut tier, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(Task::new(system, budget, &settings(threads)), &mut tier);
     assert_eq!(generated.expect("memory suffices").ending, Ending::Complete);
     tier.into_finished().expect("it has come to its end")
 }
@@ -302,7 +302,7 @@ fn on_disk_within(
         other => other.expect("memory does not fail"),
     };
     drop(kept);
-    let generated = stages::run(system, &mut tier, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(Task::new(system, budget, &settings(threads)), &mut tier);
     let generated = match generated {
         Err(SearchError::Budget(refusal)) => return Err(refusal),
         other => other.expect("memory does not fail"),
@@ -465,7 +465,7 @@ pub(crate) fn maximal_once(
 /// All states, breadth-first.
 pub(crate) fn generated(system: &dyn TransitionSystem, budget: &Budget, threads: usize) -> (RamTable, u64) {
     let mut table = RamTable::new(system.shape(), budget, threads).expect("the budget suffices");
-    let generated = stages::run(system, &mut table, budget, &settings(threads), &Unobserved);
+    let generated = stages::run(Task::new(system, budget, &settings(threads)), &mut table);
     let generated = generated.expect("the budget suffices");
     assert_eq!(generated.ending, Ending::Complete);
     table.forget_table().expect("an empty table is small");

@@ -168,6 +168,7 @@ pub fn limit_sentence(limit: Limit) -> &'static str {
         Limit::DiskFull => "the disk is full",
         Limit::Violation => "the search ended at the first violation",
         Limit::Lossy => "the engine may have missed states",
+        Limit::Engine(reason) => reason,
     }
 }
 
