@@ -64,6 +64,7 @@ const DEFECTS: &[Defect] = &[
     search("trie", "tier", "fold_into_a_trie"),
     search("regress", "sweep_disk", "finds_what_the_judge_finds"),
     search("passes", "liveness", "engines_agree_with_the_judge"),
+    search("file-sums", "liveness", "engines_agree_with_the_judge"),
     search("maximum", "liveness", "marks_on_steps_make_cycles_accepting"),
     search("pass-log", "liveness", "passes_that_lose_power"),
     search("ranks", "liveness", "what_holds_has_ranks"),
