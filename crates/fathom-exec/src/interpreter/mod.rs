@@ -7,6 +7,7 @@ mod asynchronous;
 mod describe;
 mod evaluate;
 mod execute;
+mod explain;
 mod synchronous;
 
 use std::collections::{HashMap, HashSet};
