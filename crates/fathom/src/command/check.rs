@@ -18,7 +18,7 @@ use super::{Output, granted, home, plan, read_model, say, searched, settle, stre
 use crate::progress::Meter;
 use crate::report::escape::{Escaping, Printable};
 use crate::report::json::{self, Report};
-use crate::report::trace::{self, Shown, TraceDocument};
+use crate::report::trace::{self, Sheet, TraceDocument};
 use crate::report::{Exit, text};
 use crate::session::Session;
 use crate::settings::{CheckSettings, Destination, TraceFormat};
@@ -235,7 +235,9 @@ pub(super) fn report(
     stream_summary(quiet, taken, |out| text::write_checked(model, checked, &assumptions, out))?;
     if let Some((format, output)) = trace {
         output.write_with(|out| match format {
-            TraceFormat::Text => trace::write_all(model, &checked.answers, Shown::All, &mut Escaping(out)),
+            TraceFormat::Text => {
+                trace::write_all(model, &checked.answers, Sheet::IN_FILE, &mut Escaping(out))
+            }
             TraceFormat::Json => json::write(&TraceDocument::of(model, &checked.answers), out),
         })?;
     }

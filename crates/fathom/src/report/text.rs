@@ -14,7 +14,7 @@ pub use fathom_check::numbers::{bytes, count, plural};
 use fathom_check::questions::property::{Property, PropertyKind};
 use fathom_search::task::ProgressFigures;
 
-use super::trace::Shown;
+use super::trace::Sheet;
 
 use super::escape::Printable;
 
@@ -88,7 +88,7 @@ pub fn write_checked(
         text.push('\n');
     }
     out.write_all(text.as_bytes())?;
-    super::trace::write_all(model, &checked.answers, Shown::Ends, out)?;
+    super::trace::write_all(model, &checked.answers, Sheet::on_screen(), out)?;
     let mut text = format!("\n{}{}", symmetry(model), figures(&checked.exploration));
     let limit = checked.exploration.limit;
     // Of a search that ended at a violation it says little.
@@ -129,7 +129,7 @@ fn afterwards(exploration: &Exploration) -> String {
 }
 
 /// Whether a user wants to read about it: faults only if there are any.
-fn is_asked(answer: &Answer) -> bool {
+pub fn is_asked(answer: &Answer) -> bool {
     answer.property.kind != PropertyKind::Fault || answer.verdict == Verdict::Fault
 }
 
