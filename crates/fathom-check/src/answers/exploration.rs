@@ -87,6 +87,8 @@ pub struct Counts {
     pub known: u64,
     /// How many states were expanded.
     pub visits: u64,
+    /// How many of them by an earlier process, from whose checkpoint the search was resumed.
+    pub visits_before: u64,
     /// How candidates that were known already were noticed.
     pub duplicates: Duplicates,
     /// How many steps were generated.
@@ -143,6 +145,7 @@ impl Counts {
             states_estimate: None,
             known,
             visits: outcome.expanded,
+            visits_before: outcome.expanded_before,
             duplicates: outcome.duplicates,
             edges: outcome.transitions,
             layers: if outcome.layered { Layers::from(&outcome.layers) } else { Layers::default() },

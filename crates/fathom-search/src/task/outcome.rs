@@ -51,6 +51,8 @@ pub struct Outcome {
     pub cost: Cost,
     /// Steps that were made before it was taken up; 0 if it was begun.
     pub steps_before: u64,
+    /// States that an earlier process expanded; 0 if the search was begun in this one.
+    pub expanded_before: u64,
     /// From where [`go_on`](crate::bodies::stages::go_on) can take the search up again: the layer that was closed last, none of it expanded.
     pub boundary: Vec<u8>,
 }
