@@ -26,12 +26,12 @@ use crate::task::{Duplicates, Ending, Outcome, Task};
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "auto",
-    help: "What suits each property: ram and then tier for those about states, ndfs for those about infinite runs",
+    help: "For states: ram, then tier when memory is full. For infinite runs: ndfs, then semi-owcty",
     search: "breadth-first, exact",
     memory: "that of ram, then what --ram leaves",
     io: "none, then that of tier",
     certificate: "closed set (--certify)",
-    origin: "ram until memory ends, tier from there on; the default for questions on states; --resume",
+    origin: "ram until memory is full, then tier; infinite runs: ndfs, then semi-owcty; the default; --resume",
     threads: Threads::Many,
     files: Files::WhenNeeded,
     resumes: true,
@@ -213,7 +213,7 @@ impl Moving<'_> {
 
     /// Goes on on disk where memory ended.
     fn move_to_disk(&self, in_ram: InRam, outcome: Outcome) -> Result<(Kept, Outcome), SearchError> {
-        let Outcome { boundary, layers: sizes, duplicates, .. } = outcome;
+        let Outcome { boundary, layers: sizes, duplicates, expanded_before, .. } = outcome;
         let states = sizes.sum();
         drop(sizes);
         let InRam { table, journal } = in_ram;
@@ -231,9 +231,10 @@ impl Moving<'_> {
             drop(journal);
         }
         drop(layers);
+        // What was expanded in RAM was expanded by this process.
         let (kept, outcome) = self.on_disk()?;
         let duplicates = duplicates.and(outcome.duplicates);
-        Ok((kept, Outcome { duplicates, ..outcome }))
+        Ok((kept, Outcome { duplicates, expanded_before, ..outcome }))
     }
 
     /// The closed set of a search that is complete, committed and at rest.
