@@ -51,7 +51,7 @@ impl<'a> Sweep<'a> {
     /// Starts before the first key of a run. The buffer has `buffer_bytes`, or room for one frame if that is more.
     pub fn new(run: &'a Run, budget: &Budget, buffer_bytes: usize) -> Result<Self, DiskError> {
         let words = run.width.words();
-        let mut block = OpenBlock::new(budget, "sweep", run.width)?;
+        let mut block = OpenBlock::new(budget, "way through a run", run.width)?;
         block.reserve(run)?;
         let source = if run.is_kept_in_memory() {
             Source::Memory(run.file.kept())
@@ -71,7 +71,7 @@ impl<'a> Sweep<'a> {
             level.page.reserve(words, run.fences_per_page)?;
         }
         let apart = if levels.len() > 1 && !run.is_kept_in_memory() { run.page_bytes_max() } else { 0 };
-        let page = ChargedVec::with_capacity(budget, "sweep", apart)?;
+        let page = ChargedVec::with_capacity(budget, "way through a run", apart)?;
         Ok(Self { run, block, source, levels, page })
     }
 

@@ -373,9 +373,12 @@ fn progress(figures: &ProgressFigures) -> String {
         0 => "no step back".to_owned(),
         _ => format!("{} ({}) back", plural(regress, "step"), share(regress)),
     };
+    let swept = match sweeps {
+        1 => "swept once".to_owned(),
+        _ => format!("swept {} times", count(sweeps)),
+    };
     format!(
-        "{}, {}, the largest of {}; {} of steps forward, {} to the same value, {back}",
-        plural(sweeps, "sweep"),
+        "{swept}, {}, the largest of {}; {} of steps forward, {} to the same value, {back}",
         plural(buckets, "bucket"),
         plural(largest_bucket, "state"),
         share(forward),
