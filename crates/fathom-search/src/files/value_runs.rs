@@ -368,7 +368,8 @@ mod tests {
                     *map.entry(*key).or_insert(0) += value;
                 }
                 deltas.add(&place, writer.finish_run(false).unwrap()).unwrap();
-                let sought: Vec<u64> = (0..500).filter(|key| drawn(seed, key ^ round) % 3 > 0).collect();
+                let sought: Vec<u64> =
+                    (0..500).filter(|key| !drawn(seed, key ^ round).is_multiple_of(3)).collect();
                 let mut found = ChargedVec::with_capacity(&Budget::unlimited(), "found", 0).unwrap();
                 let mut look_ups = deltas.look_ups(&place).unwrap();
                 for piece in sought.chunks(16) {
