@@ -62,6 +62,7 @@ const DEFECTS: &[Defect] = &[
     search("filter", "tier", "a_filter_before_the_runs"),
     search("merge-last-key", "tier", GRAPHS),
     search("trie", "tier", "fold_into_a_trie"),
+    search("regress", "sweep_disk", "finds_what_the_judge_finds"),
     search("passes", "liveness", "engines_agree_with_the_judge"),
     search("file-sums", "liveness", "engines_agree_with_the_judge"),
     search("maximum", "liveness", "marks_on_steps_make_cycles_accepting"),

@@ -50,7 +50,7 @@ fn facts(ran: &Ran) -> [Value; 5] {
 impl Question {
     fn words(&self, engine: &str) -> Vec<String> {
         let model = model("bakery_four.dve");
-        let mut words = vec!["check", &model, "--const", self.limit, "--ltl", self.formula];
+        let mut words = vec!["check", &model, "--const", self.limit, "--only", "--ltl", self.formula];
         words.extend(["--engine", engine, "--json", "-", "--quiet"]);
         if self.fair {
             words.extend(["--fair", "weak"]);
@@ -124,8 +124,9 @@ fn a_check_that_is_killed_goes_on_and_finds_the_same() {
         let ran = loop {
             let (ram, threads) = (["24MiB", "40MiB", "80MiB"][random.below(3)], ["1", "2"][random.below(2)]);
             let store = ["tier", "auto"][random.below(2)];
-            let more = ["--dir", &path, "--resume", "--commit-every", "1ms", "--ram", ram];
+            let more = ["--dir", &path, "--commit-every", "1ms", "--ram", ram];
             let mut command = question.ask(engine, &more);
+            command.args(search_folder::resume(&path));
             command.args(["--threads", threads]);
             if store == "tier" {
                 command.args(["--store", "tier"]);

@@ -45,6 +45,7 @@ use std::sync::Arc;
 
 use fathom_model::expression::Expression;
 use fathom_model::program::Program;
+use fathom_model::span::Span;
 use fathom_model::symmetry::Symmetry;
 
 pub use self::symbols::Symbols;
@@ -96,6 +97,11 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     if diagnostics.error_count() > 0 {
         return Err(diagnostics);
     }
+    if model.items.is_empty() {
+        let help = "a model declares variables (`var`), a `startstate` and rules (`rule`)";
+        diagnostics.push(Diagnostic::error("the model is empty").at(Span::default(), "").help(help));
+        return Err(diagnostics);
+    }
     let (mut tree, scope) = resolve::resolve(&model, options, &mut diagnostics);
     if diagnostics.error_count() == 0 && !bodies::has_start(&model.items) {
         diagnostics.push(Diagnostic::warning("the model has no `startstate`, so it has no state"));
@@ -118,6 +124,7 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     let symmetric = options.symmetry;
     let symbols = Symbols { tree, scope, state: lowered.state, names: lowered.names, variables, symmetric };
     program.words = Some(Arc::new(symbols.words()));
+    program.structure = Some(Arc::new(symbols.structure()));
     Ok(Compiled { program, symbols, symmetry: lowered.symmetry, warnings: diagnostics })
 }
 

@@ -11,7 +11,6 @@ use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
-use fathom_model::system::TransitionSystem;
 
 use super::engine::{self, Answer, Ask, Body, Engine, Files, Run, Threads};
 use super::ram::{self, RamTable};
@@ -22,19 +21,17 @@ use crate::files::disk_use::DiskUse;
 use crate::files::finished::Finished;
 use crate::files::journal::{Journal, JournalOptions, Opened, StoredLayers};
 use crate::stores::Layered;
-use crate::task::{Ending, Observer, Outcome, Task};
-use crate::traces::path::{Path, Room};
-use crate::traces::trace;
+use crate::task::{Duplicates, Ending, Outcome, Task};
 
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "auto",
-    help: "What suits each property: ram and then tier for those about states, ndfs for those about infinite runs",
+    help: "For states: ram, then tier when memory is full. For infinite runs: ndfs, then semi-owcty",
     search: "breadth-first, exact",
     memory: "that of ram, then what --ram leaves",
     io: "none, then that of tier",
     certificate: "closed set (--certify)",
-    origin: "ram until memory ends, tier from there on; the default for questions on states; --resume",
+    origin: "ram until memory is full, then tier; infinite runs: ndfs, then semi-owcty; the default; --resume",
     threads: Threads::Many,
     files: Files::WhenNeeded,
     resumes: true,
@@ -216,7 +213,7 @@ impl Moving<'_> {
 
     /// Goes on on disk where memory ended.
     fn move_to_disk(&self, in_ram: InRam, outcome: Outcome) -> Result<(Kept, Outcome), SearchError> {
-        let Outcome { boundary, layers: sizes, .. } = outcome;
+        let Outcome { boundary, layers: sizes, duplicates, expanded_before, .. } = outcome;
         let states = sizes.sum();
         drop(sizes);
         let InRam { table, journal } = in_ram;
@@ -234,7 +231,10 @@ impl Moving<'_> {
             drop(journal);
         }
         drop(layers);
-        self.on_disk()
+        // What was expanded in RAM was expanded by this process.
+        let (kept, outcome) = self.on_disk()?;
+        let duplicates = duplicates.and(outcome.duplicates);
+        Ok((kept, Outcome { duplicates, expanded_before, ..outcome }))
     }
 
     /// The closed set of a search that is complete, committed and at rest.
@@ -287,6 +287,10 @@ impl StagePolicy for InRam {
         self.table.next_batch(worker, records, batch)
     }
 
+    fn duplicates(&self) -> Duplicates {
+        self.table.duplicates()
+    }
+
     fn checkpoint(
         &mut self,
         boundary: &dyn Fn() -> Vec<u8>,
@@ -315,20 +319,6 @@ impl InRam {
 }
 
 impl Kept {
-    /// The least path to a state of a layer.
-    pub fn path_to(
-        &self,
-        system: &dyn TransitionSystem,
-        room: &Room,
-        observer: &dyn Observer,
-        state: (u64, &[u64]),
-    ) -> Result<Option<Path>, SearchError> {
-        match self {
-            Kept::Ram(table) => trace::path_to(system, &**table, room, observer, state),
-            Kept::Tier(tier) => trace::path_to(system, &**tier, room, observer, state),
-        }
-    }
-
     /// What files hold and have held; none if there are none.
     pub fn disk_use(&self) -> Option<DiskUse> {
         match self {

@@ -3,6 +3,7 @@
 pub mod escape;
 pub mod json;
 pub mod say;
+pub mod state;
 pub mod text;
 pub mod trace;
 
