@@ -103,6 +103,9 @@ pub(crate) fn decide(
     if outcome.ending != Ending::Complete || gave_up.is_some() {
         return Ok(searched);
     }
+    if let Some(said) = choice.said(task.engine).filter(|_| task.engine != LivenessEngine::SemiOwcty) {
+        task.monitor.say(&said);
+    }
     let boundary = outcome.boundary.clone();
     // In order, they take about as much again.
     let used = searched.disk.as_ref().map_or(0, |(disk, _)| disk.layers + 2 * disk.closed_set);
@@ -200,11 +203,7 @@ impl Choice {
         } else {
             LivenessEngine::Owcty
         };
-        let choice = Choice { engine, why: Some((numbered, memory)) };
-        if let Some(said) = choice.said(engine).filter(|_| engine != LivenessEngine::SemiOwcty) {
-            task.monitor.say(&said);
-        }
-        Ok(choice)
+        Ok(Choice { engine, why: Some((numbered, memory)) })
     }
 
     /// Whether the user did not choose.

@@ -333,3 +333,62 @@ impl LookUp<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use fathom_disk::set::KeyStream;
+
+    use super::*;
+
+    /// Numbers drawn by a seed.
+    fn drawn(seed: u64, place: u64) -> u64 {
+        (seed * 1_000_003 + place)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(31)
+            .wrapping_mul(0x2545_f491)
+            >> 20
+    }
+
+    /// What is looked up in deltas is what a map has that was added to, in 4 KiB as in plenty; and files go when they are merged, unless a commit names them.
+    #[test]
+    fn deltas_are_a_map_that_is_added_to() {
+        let shape = Shape { width_bits: 20, ..Shape::default() };
+        for (seed, bytes) in (0..12).flat_map(|seed| [(seed, 4 << 10), (seed, 1 << 20)]) {
+            let (volume, budget) = (Volume::in_memory(64), Budget::new(bytes));
+            let place = ValueRuns::new(&volume, &budget, &shape, Join::Sum, "values").unwrap();
+            let (mut deltas, mut map) = (Deltas::default(), BTreeMap::new());
+            for round in 0..20 {
+                let keys = (0..drawn(seed, round) % 60).map(|key| drawn(seed ^ round, key) % 500);
+                let added: BTreeMap<u64, u64> = keys.map(|key| (key, key % 5)).collect();
+                let mut writer = place.writer().unwrap();
+                for (key, value) in &added {
+                    writer.push_with(&[*key], &[*value]).unwrap();
+                    *map.entry(*key).or_insert(0) += value;
+                }
+                deltas.add(&place, writer.finish_run(false).unwrap()).unwrap();
+                let sought: Vec<u64> =
+                    (0..500).filter(|key| !drawn(seed, key ^ round).is_multiple_of(3)).collect();
+                let mut found = ChargedVec::with_capacity(&Budget::unlimited(), "found", 0).unwrap();
+                let mut look_ups = deltas.look_ups(&place).unwrap();
+                for piece in sought.chunks(16) {
+                    look_ups.find(piece, 1, &mut found).unwrap();
+                    let expected: Vec<Option<u64>> = piece.iter().map(|key| map.get(key).copied()).collect();
+                    assert_eq!(found[..], expected, "seed {seed}, round {round}, {bytes} bytes");
+                }
+                drop(look_ups);
+                assert_eq!(volume.list().unwrap().len(), deltas.runs().len(), "no file is left behind");
+            }
+            let named: Vec<String> = deltas.runs().iter().map(|run| run.name().to_owned()).collect();
+            place.set_committed(named.clone());
+            let one = deltas.into_one(&place).unwrap();
+            assert!(named.iter().all(|name| volume.list().unwrap().contains(name)), "a commit names them");
+            let (mut scan, mut all) = (place.scan(&one).unwrap(), BTreeMap::new());
+            while scan.advance().unwrap() {
+                all.extend(scan.keys().iter().copied().zip(scan.values().iter().copied()));
+            }
+            assert_eq!(all, map, "seed {seed}, {bytes} bytes");
+        }
+    }
+}
