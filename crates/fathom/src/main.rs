@@ -44,6 +44,7 @@ fn dispatch(arguments: Arguments, began: Instant) -> anyhow::Result<Exit> {
             let settings = arguments.validate()?;
             command::simulate::run(&settings, &session(settings.resources.time_limit))
         }
+        Command::Replay(arguments) => command::replay::run(&arguments.validate()?),
         Command::Audit(arguments) => command::audit::run(&arguments.validate()?, &session(None)),
         Command::Engines => command::engines::run(),
         Command::Completions { shell } => command::help::completions(shell),

@@ -30,6 +30,8 @@ pub enum Command {
     Translate(Box<TranslateArguments>),
     /// Walk through a model step by step, or at random as a bug hunt
     Simulate(Box<SimulateArguments>),
+    /// Execute saved traces again, perhaps after an edit of the model
+    Replay(Box<ReplayArguments>),
     /// Check the certificate of a finished run again, with the reference interpreter
     Audit(Box<AuditArguments>),
     /// List the engines that search
@@ -85,9 +87,42 @@ pub struct CheckArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Write the runs that violate properties: as text to a .txt file, as JSON to a .json file
+    /// Write the runs that violate properties, in the form that the name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
+    /// Write everything as one page of HTML that needs nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
+    /// Write the verdicts as a JUnit file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
+    /// Write what was found as a SARIF log
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub sarif: Option<PathBuf>,
+    /// Print marks by which a code host shows what was found at its line
+    #[arg(long, value_name = "HOST", value_enum, help_heading = "Output")]
+    pub annotate: Option<AnnotateArgument>,
+}
+
+/// Who reads annotations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnnotateArgument {
+    /// GitHub Actions
+    Github,
+}
+
+/// Arguments of `replay`.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArguments {
+    /// The model, and what is chosen about it.
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// The runs, as `--trace FILE.json` wrote them
+    #[arg(value_name = "TRACE.json")]
+    pub trace: PathBuf,
+    /// Print nothing but errors
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
 }
 
 /// Arguments of `simulate`.
@@ -111,7 +146,7 @@ pub struct SimulateArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Write a run that violates a property: as text to a .txt file, as JSON to a .json file
+    /// Write a run that violates a property, in the form that the name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
 }

@@ -6,6 +6,7 @@ pub mod engines;
 pub mod explore;
 pub mod help;
 mod output;
+pub mod replay;
 pub mod simulate;
 pub mod translate;
 
