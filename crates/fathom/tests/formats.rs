@@ -126,8 +126,11 @@ fn a_build_shows_what_was_found_at_its_line() {
     assert!(line.starts_with("::error file=models/faults.dve,line=26,col="), "{line}");
 }
 
+/// Signals with their kinds, and the values that all have after each tick.
+type Waves = (Vec<(String, String)>, Vec<HashMap<String, String>>);
+
 /// The names of variables and their values tick by tick, from a dump of value changes.
-fn waves(text: &str) -> (Vec<(String, String)>, Vec<HashMap<String, String>>) {
+fn waves(text: &str) -> Waves {
     let (head, body) = text.split_once("$enddefinitions $end").expect("definitions end");
     let (mut scopes, mut names, mut kinds) = (Vec::new(), HashMap::new(), Vec::new());
     for line in head.lines() {
