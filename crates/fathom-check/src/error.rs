@@ -16,7 +16,7 @@ use crate::numbers::bytes;
 pub enum RunError {
     /// Less memory was given than a run needs to begin.
     #[error(
-        "--ram {} is too little: this run needs {} before it holds a single state; give more, or leave --ram out",
+        "--ram {} is too little: this search needs {} before it stores a single state; raise it, or leave --ram out",
         bytes(*given), bytes(*least)
     )]
     RamTooSmall {
@@ -30,7 +30,7 @@ pub enum RunError {
     Records(io::Error),
     /// A counterexample did not pass the replay: fathom is wrong, not the model.
     #[error(
-        "the counterexample to {property} is not a run of the model ({refusal}): this is an error in fathom, please report it"
+        "the counterexample to {property} cannot be replayed ({refusal}): this is a bug in fathom, please report it"
     )]
     Replay {
         /// Which property.
@@ -40,7 +40,7 @@ pub enum RunError {
     },
     /// A path of states that are alike has no run behind it: the model tells them apart.
     #[error(
-        "{property} fails for states that are taken as alike, but in no run of the model: it tells values of a scalarset apart, by the order of a loop perhaps; `--symmetry off` checks it as it is"
+        "{property} is violated with symmetry reduction, but in no run of the model: the model is not symmetric in a scalarset, perhaps because of the order of a loop; check it with --symmetry off"
     )]
     Asymmetric {
         /// Which property.
@@ -54,7 +54,7 @@ pub enum RunError {
     Expression(String),
     /// An option of an engine is an expression, and what is searched has no words for one.
     #[error(
-        "the engine {0} wants an expression over the states of a model, and what it is to search has none: choose another engine"
+        "the engine {0} needs an expression over the states of a model, and this system has none: choose another engine"
     )]
     NoExpressions(&'static str),
     /// The model and the automaton do not go together.

@@ -52,7 +52,7 @@ use crate::answers::liveness::{self, LivenessSettings};
 use crate::engines::liveness_search;
 use crate::engines::liveness_task::LivenessEngine;
 use crate::error::RunError;
-use crate::folder::disk_settings::DiskSettings;
+use crate::folder::disk_settings::{DiskSettings, Resume};
 use crate::folder::home::{Home, HomeError};
 use crate::folder::identity::Identity;
 use crate::model::execution::Execution;
@@ -253,7 +253,7 @@ impl<'a> Check<'a> {
         let (name, folder) = self.lasting.as_ref()?;
         let folder = Some(Path::new(folder).join(search));
         // One that is there already is gone on with, or asked again.
-        let settings = DiskSettings { folder, resume: true, ..DiskSettings::default() };
+        let settings = DiskSettings { folder, resume: Resume::IfThere, ..DiskSettings::default() };
         Some(Home::new(&settings, identity(name)))
     }
 }

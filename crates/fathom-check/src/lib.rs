@@ -13,6 +13,7 @@
 //! | [`answers`] | what is the answer to a question about a model? |
 //! | [`given`] | how is a system checked that somebody hands over, in a few lines? |
 //! | [`simulate`] | where can a model go from here? |
+//! | [`follow`] | is a recorded execution of a real system a behaviour of the model? |
 //! | [`export`] | how is a state space written for other programs? |
 //! | [`resources`] | what may a search use, and when does it give up? |
 //! | [`monitor`] | who watches a search from outside? |
@@ -26,6 +27,7 @@ pub mod engines;
 pub mod error;
 pub mod export;
 pub mod folder;
+pub mod follow;
 pub mod given;
 pub mod limit;
 pub mod machine;

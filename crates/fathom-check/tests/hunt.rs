@@ -21,7 +21,7 @@ fn model(name: &str) -> Model {
 }
 
 fn plan(model: &Model, invariant: &str) -> Plan {
-    let questions = Questions { invariants: vec![invariant.into()], ..Questions::default() };
+    let questions = Questions { invariants: vec![invariant.into()], only: true, ..Questions::default() };
     Plan::new(model, &questions).unwrap_or_else(|error| panic!("{error}"))
 }
 

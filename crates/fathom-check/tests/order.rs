@@ -10,7 +10,7 @@ use oracle::random::Random;
 
 use crate::orbits::orbits;
 
-const WARNING: &str = "this loop may depend on the order of values that are alike";
+const WARNING: &str = "this loop may depend on the order of the values of a scalarset";
 
 fn read(text: &str, symmetry: bool) -> Model {
     let options = ModelOptions { symmetry, ..ModelOptions::default() };

@@ -69,8 +69,8 @@ fn compare(folder: &Path, goal: &Path, instance: &str) -> Option<usize> {
     let path = folder.join("models").join(format!("{instance}.dve"));
     let model = Model::read(&path, &options).unwrap_or_else(|error| panic!("{error}"));
     let text = std::fs::read_to_string(goal).expect("a goal is text");
-    let questions =
-        Questions { goals: vec![text.trim().to_owned()], faults: Faults::Report, ..Questions::default() };
+    let goals = vec![text.trim().to_owned()];
+    let questions = Questions { goals, only: true, faults: Faults::Report, ..Questions::default() };
     let plan = Plan::new(&model, &questions).unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
     let resources = Resources { threads: 2, ..Resources::of_this_machine() };
     let checked =

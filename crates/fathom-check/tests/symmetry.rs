@@ -179,6 +179,7 @@ fn random_programs_have_the_same_verdicts() {
         }
         for kind in [DeadlockKind::Stuck, DeadlockKind::Stuttering] {
             let questions = Questions {
+                only: true,
                 stated: vec!["l0".into(), "l1".into()],
                 invariants: vec![random_question(seed), random_question(seed + 1_000)],
                 goals: vec![random_question(seed + 2_000)],
@@ -278,9 +279,7 @@ fn what_tells_values_apart_is_refused_by_name() {
     assert!(plain.expression("--reach", "t[p_1] & !t[p_2]").is_ok());
     let refusal =
         joined.expression("--reach", "t[p_1] & !t[p_2]").expect_err("it tells them apart").to_string();
-    assert!(
-        refusal.contains("this tells states apart that are to be one") && refusal.contains("--symmetry off")
-    );
+    assert!(refusal.contains("this distinguishes symmetric states") && refusal.contains("--symmetry off"));
     let atoms = vec![("first".to_owned(), "t[p_2]".to_owned())];
     let questions =
         LivenessQuestions { formulas: vec!["[] <> first".into()], atoms, ..LivenessQuestions::default() };
@@ -435,12 +434,13 @@ fn hunts_with_symmetry_find_what_there_is() {
             continue;
         }
         let questions = Questions {
+            only: true,
             invariants: vec![random_question(seed), random_question(seed + 1_000)],
             goals: vec![random_question(seed + 2_000)],
             deadlock: Some(DeadlockKind::Stuttering),
             ..Questions::default()
         };
-        let exact = Questions { stated: vec![], ..questions.clone() };
+        let exact = questions.clone();
         let plan = Plan::new(&joined, &questions).unwrap_or_else(|error| panic!("{error}"));
         let resources = Resources { data_budget: Some(16 << 20), threads: 1, ..Resources::of_this_machine() };
         let hunted = check_bitstate(&joined, &plan, Stop::Never, &resources, &Clock::new(None))

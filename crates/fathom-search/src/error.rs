@@ -36,17 +36,22 @@ pub enum SearchError {
         limit: u64,
     },
     /// There are more classes than ranks.
-    #[error("states are taken away in more than {limit} steps, and ranks go no further")]
+    #[error("the certificate would need more than {limit} ranks")]
     Classes {
         /// How many ranks there are.
         limit: u64,
     },
     /// The boundary to go on from is not one of this system and these settings.
-    #[error("the run cannot be taken up: what it says of its last boundary makes no sense")]
+    #[error("the search cannot be resumed: its last checkpoint cannot be understood")]
     Boundary,
+    /// What was committed is of a search by progress, and somebody else is to go on with it.
+    #[error(
+        "the run was searched by progress, so its stages are no layers: it is taken up by the engine that began it"
+    )]
+    NoLayers,
     /// What was committed is of another version of the format.
     #[error(
-        "the run was written in version {found} of the format, and this build reads {reads}: it cannot be taken up"
+        "the search was written in version {found} of the format, and this build reads {reads}: it cannot be resumed"
     )]
     Version {
         /// The one it was written in.
@@ -55,7 +60,7 @@ pub enum SearchError {
         reads: u64,
     },
     /// Files take more room than was allowed.
-    #[error("the files of the run take {used} bytes, more than the {limit} that --disk-limit allows")]
+    #[error("the files of the search take {used} bytes, more than the {limit} that --disk-limit allows")]
     DiskLimit {
         /// What they take.
         used: u64,
@@ -66,7 +71,7 @@ pub enum SearchError {
     #[error("the search was stopped")]
     Stopped,
     /// There is no place for files.
-    #[error("there is no place for the files of the run: {0}")]
+    #[error("there is no place for the files of the search: {0}")]
     Place(Box<dyn std::error::Error + Send + Sync>),
     /// The device failed, or what is on it is not what was written.
     #[error(transparent)]

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use contract::{
-    TUNINGS, actions_of, check_against_judge, compare_counts, conditions, expected_finding, widest,
+    TUNINGS, actions_of, check_against_judge, compare_counts, compare_duplicates, conditions,
+    expected_finding, widest,
 };
 use fathom_disk::budget::Budget;
 use fathom_disk::manifest::RunDirectory;
@@ -29,8 +30,9 @@ use fathom_search::engines::stern_dill::{self, Sizes, SternDill};
 use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
 use fathom_search::files::closing_cost::ClosingCost;
 use fathom_search::task::watch::Finding;
-use fathom_search::task::{Ending, Observer, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Observer, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::Room;
+use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
 use oracle::graph::{Embedding, Graph};
@@ -299,7 +301,7 @@ fn without_layers_the_path_is_the_same() {
         let volume = Volume::in_memory(64);
         let (mut tier, _) =
             Tier::open(&volume, &budget, shape, threads, options).expect("memory does not fail");
-        let outcome = run(&system, &mut tier, &budget, &settings, &Unobserved).expect("it does not fail");
+        let outcome = run(Task::new(&system, &budget, &settings), &mut tier).expect("it does not fail");
         assert_eq!(outcome.ending, Ending::Complete, "seed {seed}: {:?}", outcome.refusal);
         compare_counts(&outcome, &judge);
         dropped += usize::from(!tier.keeps_all_layers());
@@ -375,7 +377,7 @@ fn cost_of(
     let options = options(Plan::LookUp, shares);
     let (mut tier, _) =
         Tier::open(&volume, &budget, &graph.shape, threads, options).expect("memory does not fail");
-    let outcome = run(graph, &mut tier, &budget, &settings, &Unobserved).expect("memory does not fail");
+    let outcome = run(Task::new(graph, &budget, &settings), &mut tier).expect("memory does not fail");
     assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
     compare_counts(&outcome, judge);
     tier.cost()
@@ -540,21 +542,23 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
     };
     let search = |observer: &dyn Observer| {
         let budget = budget();
-        let (kept, outcome) =
-            auto::run(system, &budget, &settings, observer, &disk).expect("the machine does not fail");
+        let (kept, outcome) = auto::run(Task::new(system, &budget, &settings).watched_by(observer), &disk)
+            .expect("the machine does not fail");
         assert_eq!(outcome.ending, Ending::Complete, "{:?} {:#?}", outcome.refusal, budget.owners());
         compare_counts(&outcome, judge);
         (kept, outcome, budget)
     };
     let notes = Notes::default();
     let (kept, outcome, budget) = search(&notes);
+    assert!(outcome.duplicates.missed.is_some(), "they are counted in memory and on disk");
+    compare_duplicates(&outcome, judge);
     let moved = notes.moved.load(Ordering::Relaxed);
     notes.compare(judge);
     for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
         let expected = expected_finding(*condition, judge);
         assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
         if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
-            let path = kept.path_to(system, &Room::in_memory(&budget), &Unobserved, (layer, &record));
+            let path = path_to(system, &kept, &Room::in_memory(&budget), &Unobserved, (layer, &record));
             let path = path.expect("the budget suffices").expect("layers are kept");
             let expected = judge.path_to(state.expect("a finding with a record is at a state"));
             assert_eq!(path.records().expect("memory does not fail"), judge.records_along(&expected));

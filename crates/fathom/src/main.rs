@@ -1,11 +1,13 @@
 //! The command line of fathom.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context;
 use clap::Parser;
+use fathom::arguments::hints;
 use fathom::arguments::raw::{Arguments, Command};
 use fathom::report::Exit;
 use fathom::report::say::{say, say_coloured};
@@ -16,7 +18,11 @@ use fathom_check::questions::liveness_property::LivenessError;
 
 fn main() -> ExitCode {
     let began = Instant::now();
-    let exit = match dispatch(Arguments::parse(), began) {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refused(&error),
+    };
+    let exit = match dispatch(arguments, began) {
         Ok(exit) => exit,
         Err(error) => {
             tell(&error);
@@ -24,6 +30,17 @@ fn main() -> ExitCode {
         }
     };
     ExitCode::from(exit.code())
+}
+
+/// Says what is wrong with the arguments, and what was probably meant; help and the version are asked for this way, too.
+fn refused(error: &clap::Error) -> ExitCode {
+    // What cannot be said is no reason to end in another way.
+    let _ = error.print();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(hint) = hints::hint(error, &words) {
+        say(&format!("\nhint: {hint}"));
+    }
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Arguments, settings, command.
@@ -45,6 +62,10 @@ fn dispatch(arguments: Arguments, began: Instant) -> anyhow::Result<Exit> {
             command::simulate::run(&settings, &session(settings.resources.time_limit))
         }
         Command::Replay(arguments) => command::replay::run(&arguments.validate()?),
+        Command::Follow(arguments) => {
+            let settings = arguments.validate()?;
+            command::follow::run(&settings, &session(settings.resources.time_limit))
+        }
         Command::Audit(arguments) => command::audit::run(&arguments.validate()?, &session(None)),
         Command::Engines => command::engines::run(),
         Command::Completions { shell } => command::help::completions(shell),

@@ -132,6 +132,6 @@ impl Observer for Watcher {
             0 => String::new(),
             _ => format!(" after {} in {}", plural(states, "state"), plural(layers, "layer")),
         };
-        self.meter.say(&format!("the memory for states is used up{known}: the search goes on on disk"));
+        self.meter.say(&format!("memory is full{known}: the search continues on disk"));
     }
 }

@@ -29,6 +29,7 @@ enum Search {
     Layers,
     Depth,
     Walks,
+    Lines,
 }
 
 /// How it is told.
@@ -102,6 +103,12 @@ impl Meter {
     #[must_use]
     pub fn of_walks(self) -> Meter {
         Meter { search: Search::Walks, ..self }
+    }
+
+    /// Tells about a log that is followed.
+    #[must_use]
+    pub fn of_lines(self) -> Meter {
+        Meter { search: Search::Lines, ..self }
     }
 
     /// Tells nothing.
@@ -218,6 +225,9 @@ impl Meter {
             Search::Walks => {
                 format!("{} walks, {} states, {rate}, {}", count(layer), count(states), seconds(elapsed))
             }
+            Search::Lines => {
+                format!("{} lines, {} states, {rate}, {}", count(layer), count(states), seconds(elapsed))
+            }
         }
     }
 
@@ -241,7 +251,7 @@ impl State {
     fn expanded(&self, search: Search) -> u64 {
         match search {
             Search::Layers => self.last.states.saturating_sub(self.last.frontier) + self.last.expanded,
-            Search::Depth | Search::Walks => self.last.expanded,
+            Search::Depth | Search::Walks | Search::Lines => self.last.expanded,
         }
     }
 

@@ -31,8 +31,8 @@ pub struct Session {
     resume: Resume,
 }
 
-/// The command that goes on with what was committed, once there may be something.
-type Resume = Arc<Mutex<Option<String>>>;
+/// The commands that go on with what was committed, once there may be something: as it was, and without the time limit.
+type Resume = Arc<Mutex<Option<[String; 2]>>>;
 
 /// How often the clock is looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -68,9 +68,9 @@ impl Session {
         Ok(Watcher::until(self.interrupt.clone(), self.deadline, meter))
     }
 
-    /// From now on there may be something to go on with, by that command.
-    pub fn can_go_on(&self, command: String) {
-        *self.resume.lock().unwrap_or_else(PoisonError::into_inner) = Some(command);
+    /// From now on there may be something to go on with, by that command, or by the other one if the time limit ends this one.
+    pub fn can_go_on(&self, command: String, without_time_limit: String) {
+        *self.resume.lock().unwrap_or_else(PoisonError::into_inner) = Some([command, without_time_limit]);
     }
 
     /// What comes now takes the time that it takes: it is up to the user.
@@ -136,14 +136,19 @@ impl Guard {
         let go_on = resume
             .as_ref()
             .filter(|_| stage == Stage::Searching)
-            .map_or(String::new(), |command| format!("\nwhat was committed is kept; to go on:\n  {command}"));
+            .map(|commands| &commands[usize::from(self.interrupt.is_late())])
+            .map_or(String::new(), |command| {
+                format!("\nthe search up to its last checkpoint is kept; to resume it:\n  {command}")
+            });
         say(&format!("{gap}error: {why}{go_on}"));
         std::process::exit(Exit::GaveUp.code().into());
     }
 }
 
-const TOO_LATE: &str = "the time limit was reached before a search began: the model or a formula was still being read; give more with --time-limit";
-const DEAF: &str = "the search was asked to stop and did not: one step of the model may take for ever, in an endless loop perhaps; there is no result";
+const TOO_LATE: &str =
+    "the time limit was reached while the model or a formula was still being read: raise --time-limit";
+const DEAF: &str =
+    "the search was asked to stop and did not: a step of the model may loop forever; there is no result";
 
 #[cfg(test)]
 mod tests {

@@ -72,11 +72,11 @@ impl Certificate {
 #[test]
 fn what_a_check_leaves_is_accepted_and_says_what_was_checked() {
     for more in [
-        &["--ltl", EXCLUSIVE][..],
-        &["--ltl", SERVED],
-        &["--ltl", SERVED, "--fair", "weak"],
-        &["--ltl", SERVED, "--engine", "semi-owcty", "--store", "tier", "--data-budget", "2MiB"],
-        &["--ltl", "G !both", "--atom", "both=P_0.critical and P_1.critical"],
+        &["--only", "--ltl", EXCLUSIVE][..],
+        &["--only", "--ltl", SERVED],
+        &["--only", "--ltl", SERVED, "--fair", "weak"],
+        &["--only", "--ltl", SERVED, "--engine", "semi-owcty", "--store", "tier", "--data-budget", "2MiB"],
+        &["--only", "--ltl", "G !both", "--atom", "both=P_0.critical and P_1.critical"],
     ] {
         let certificate = Certificate::new(more);
         let ran = certificate.audit();
@@ -91,10 +91,11 @@ fn what_a_check_leaves_is_accepted_and_says_what_was_checked() {
 
 #[test]
 fn a_run_that_has_come_to_its_end_is_not_made_again() {
-    let certificate = Certificate::new(&["--ltl", SERVED]);
+    let certificate = Certificate::new(&["--only", "--ltl", SERVED]);
     let (model, folder) = (certificate.model().display().to_string(), certificate.folder());
-    let again =
-        run(&["check", &model, "--ltl", SERVED, "--dir", &folder, "--resume", "--json", "-", "--quiet"]);
+    let again = run(&[
+        "check", &model, "--only", "--ltl", SERVED, "--dir", &folder, "--resume", "--json", "-", "--quiet",
+    ]);
     assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
     let json = again.json();
     assert_eq!(json["visits"], json["states"], "no pass was made");
@@ -104,28 +105,29 @@ fn a_run_that_has_come_to_its_end_is_not_made_again() {
 
 #[test]
 fn another_model_formula_or_policy_is_refused() {
-    let certificate = Certificate::new(&["--ltl", SERVED]);
+    let certificate = Certificate::new(&["--only", "--ltl", SERVED]);
     std::fs::copy(model("peterson.dve"), certificate.model()).expect("a file");
     let ran = certificate.audit();
     assert_ne!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 
-    let certificate = Certificate::new(&["--ltl", SERVED]);
+    let certificate = Certificate::new(&["--only", "--ltl", SERVED]);
     let text = std::fs::read_to_string(certificate.model()).expect("it is there");
     std::fs::write(certificate.model(), format!("{text}\n// another text\n")).expect("it can be written");
     certificate.assert_refused("the text of the model");
 
-    let certificate = Certificate::new(&["--ltl", EXCLUSIVE]);
+    let certificate = Certificate::new(&["--only", "--ltl", EXCLUSIVE]);
     certificate.edit_card(EXCLUSIVE, "G !(P_1.critical && P_0.critical)");
     let ran = certificate.audit();
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
 
-    let certificate = Certificate::new(&["--ltl", SERVED]);
+    let certificate = Certificate::new(&["--only", "--ltl", SERVED]);
     certificate.edit_card("\"overflow\": \"fault\"", "\"overflow\": \"wrap\"");
     let ran = certificate.audit();
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
 
     // The certificate of one formula under the name of another.
-    let (one, other) = (Certificate::new(&["--ltl", SERVED]), Certificate::new(&["--ltl", EXCLUSIVE]));
+    let (one, other) =
+        (Certificate::new(&["--only", "--ltl", SERVED]), Certificate::new(&["--only", "--ltl", EXCLUSIVE]));
     let card = |certificate: &Certificate| Path::new(&certificate.folder()).join("run.json");
     let read = |path: PathBuf| -> serde_json::Value {
         serde_json::from_slice(&std::fs::read(path).expect("it is there")).expect("it is JSON")
@@ -139,12 +141,12 @@ fn another_model_formula_or_policy_is_refused() {
     std::fs::copy(card(&other), card(&one)).expect("a file");
     let ran = one.audit();
     assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stderr.contains("there is no run in"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no search in"), "{}", ran.stderr);
 }
 
 #[test]
 fn ranks_that_prove_nothing_are_refused() {
-    let certificate = Certificate::new(&["--ltl", SERVED]);
+    let certificate = Certificate::new(&["--only", "--ltl", SERVED]);
     // All of the last class as if they had been taken away first.
     certificate.edit_ranks(&|keys| {
         let rank = |key: &[u64]| key[key.len() - 1] & 0xffff_ffff;
@@ -155,17 +157,17 @@ fn ranks_that_prove_nothing_are_refused() {
     });
     certificate.assert_refused("must have");
 
-    let certificate = Certificate::new(&["--ltl", SERVED]);
+    let certificate = Certificate::new(&["--only", "--ltl", SERVED]);
     certificate.edit_ranks(&|keys| {
         keys.remove(keys.len() / 2);
     });
     certificate.assert_refused("not closed");
 
-    let certificate = Certificate::new(&["--ltl", SERVED]);
+    let certificate = Certificate::new(&["--only", "--ltl", SERVED]);
     certificate.edit_ranks(&|keys| keys.truncate(0));
     certificate.assert_refused("not closed");
 
-    let certificate = Certificate::new(&["--ltl", SERVED]);
+    let certificate = Certificate::new(&["--only", "--ltl", SERVED]);
     std::fs::remove_dir_all(Path::new(&certificate.folder()).join("passes")).expect("it is there");
     certificate.assert_refused("there are no ranks");
 }
@@ -176,7 +178,7 @@ fn a_violated_property_leaves_no_proof() {
     let folder = place.path().join("run").display().to_string();
     let bakery = model("bakery.dve");
     // On the fly, before anything is on disk; and when all states are.
-    let hunted = ["check", &bakery, "--ltl", "G F P_0.critical", "--dir", &folder, "--quiet"];
+    let hunted = ["check", &bakery, "--only", "--ltl", "G F P_0.critical", "--dir", &folder, "--quiet"];
     assert_eq!(run(&hunted).code, Some(1));
     assert_eq!(run(&["audit", &folder]).code, Some(2), "there is no run");
     let check = [&hunted[..], &["--engine", "semi-owcty"]].concat();

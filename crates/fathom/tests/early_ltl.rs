@@ -13,7 +13,8 @@ fn a_violation_ends_the_generation_as_soon_as_it_shows() {
         for more in [&[][..], &["--data-budget", "4MiB"]] {
             let atom = format!("far={FAR}");
             let path = model("nine_puzzle.dve");
-            let mut words = vec!["check", &path, "--ltl", formula, "--atom", &atom, "--json", "-", "--quiet"];
+            let mut words =
+                vec!["check", &path, "--only", "--ltl", formula, "--atom", &atom, "--json", "-", "--quiet"];
             words.extend(more);
             let place = tempfile::tempdir().expect("a folder");
             let ran = command::fathom(&words).current_dir(place.path()).output().expect("it runs");
@@ -35,7 +36,7 @@ fn a_violation_ends_the_generation_as_soon_as_it_shows() {
 #[test]
 fn what_holds_is_decided_after_all_states() {
     let path = model("nine_puzzle.dve");
-    let words = ["check", &path, "--ltl", "G !(tile[0] == tile[1])", "--json", "-", "--quiet"];
+    let words = ["check", &path, "--only", "--ltl", "G !(tile[0] == tile[1])", "--json", "-", "--quiet"];
     // No state of the product recurs: however little memory there is for bits of all states, there is enough for passes.
     for more in [&[][..], &["--data-budget", "2MiB"]] {
         let place = tempfile::tempdir().expect("a folder");

@@ -69,7 +69,7 @@ impl Place {
 
     /// The words of a check of infinite runs in the folder.
     fn formula(&self, more: &[&str]) -> Ran {
-        let words = ["check", &model("peterson.dve"), "--ltl", FORMULA, "--engine", "semi-owcty"];
+        let words = ["check", &model("peterson.dve"), "--only", "--ltl", FORMULA, "--engine", "semi-owcty"];
         self.ask(&words, &[&["--dir", "search"], more].concat())
     }
 
@@ -123,7 +123,7 @@ fn a_link_in_place_of_a_folder_is_not_followed() {
         assert!(place.at("search").join(name).is_symlink(), "it is not replaced either");
         let ran = place.formula(&["--resume"]);
         assert_eq!(ran.code, Some(2));
-        assert!(ran.stderr.contains("not of a run of fathom"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("fathom did not write"), "{}", ran.stderr);
     }
 }
 
@@ -211,7 +211,7 @@ fn a_folder_with_unrelated_files_of_our_names_is_refused_and_left_alone() {
         assert_eq!(tree(&place.at("search")), before, "{card:?}");
         let ran = place.search(&[]);
         assert_eq!(ran.code, Some(2));
-        assert!(ran.stderr.contains("not of a run of fathom"), "{card:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("fathom did not write"), "{card:?}: {}", ran.stderr);
     }
 }
 
@@ -366,7 +366,7 @@ fn a_manifest_or_card_of_gigabytes_is_not_read() {
     let resume = ["explore", &lost, "--engine", "tier", "--dir", "search", "--resume", "--ram", "32MiB"];
     let ran = limited(&resume);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("too large") && !ran.stderr.contains("to go on"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("too large") && !ran.stderr.contains("to resume it"), "{}", ran.stderr);
     let audit = limited(&["audit", "search"]);
     assert!(matches!(audit.code, Some(1 | 2)), "{}", audit.stderr);
     assert!(format!("{}{}", audit.stdout, audit.stderr).contains("too large"), "{}", audit.stdout);
@@ -374,7 +374,7 @@ fn a_manifest_or_card_of_gigabytes_is_not_read() {
     sized(&place.at("search/run.json"), 3 << 30);
     let ran = limited(&resume);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("not of a run of fathom"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("fathom did not write"), "{}", ran.stderr);
 }
 
 #[test]
@@ -394,20 +394,25 @@ fn what_is_damaged_is_not_to_be_gone_on_with() {
     let ran = place.search(&["--resume"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("damaged"), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("to go on"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("to resume it"), "{}", ran.stderr);
 }
 
 #[test]
 fn a_search_that_begins_anew_does_not_say_so_and_that_it_can_go_on_in_one_breath() {
     let place = Place::new();
+    assert_eq!(place.search(&[]).code, Some(0));
+    // As if it had been killed before its first checkpoint.
+    for entry in place.at("search/states").read_dir().expect("it is there") {
+        fs::remove_file(entry.expect("readable").path()).expect("it can be removed");
+    }
     let words = ["explore", &model("lost_update.dve"), "--engine", "tier", "--dir", "search", "--resume"];
     let ran = Ran::of(
         fathom(&words).args(["--max-depth", "3"]).current_dir(place.place.path()).output().expect("it runs"),
     );
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-    assert!(ran.stderr.contains("no checkpoint in search yet"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no checkpoint in search yet"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("start over") && !ran.stderr.contains("starts over"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("to go on"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("to resume it"), "{}", ran.stdout);
 }
 
 #[test]
@@ -416,9 +421,9 @@ fn what_killed_searches_leave_under_fathom_goes_with_the_next_one() {
         (model("nine_puzzle.dve"), model("bakery_four.dve"), model("peterson.dve"));
     let lasting = ["explore", &nine, "--engine", "tier", "--ram", "32MiB", "--commit-every", "1h"];
     let endless = "G F P_0.outside || F G !P_0.outside";
-    let nested = ["check", &bakery, "--ltl", endless, "--engine", "ndfs", "--store", "tier"];
+    let nested = ["check", &bakery, "--only", "--ltl", endless, "--engine", "ndfs", "--store", "tier"];
     let next_lasting = ["explore", &peterson, "--engine", "tier"];
-    let next_nested = ["check", &peterson, "--ltl", FORMULA, "--engine", "ndfs", "--store", "tier"];
+    let next_nested = ["check", &peterson, "--only", "--ltl", FORMULA, "--engine", "ndfs", "--store", "tier"];
     for (killed, next) in
         [(&lasting[..], &next_nested[..]), (&nested, &next_lasting), (&nested, &next_nested)]
     {
@@ -457,10 +462,11 @@ fn depth_first_searches_say_why_they_cannot_be_resumed() {
     let peterson = model("peterson.dve");
     for engine in ["ndfs", "ddfs"] {
         for more in [&["--dir", "D"][..], &["--dir", "D", "--resume"], &["--keep"]] {
-            let words = ["check", &peterson, "--ltl", FORMULA, "--engine", engine, "--store", "tier"];
+            let words =
+                ["check", &peterson, "--only", "--ltl", FORMULA, "--engine", engine, "--store", "tier"];
             let ran = run(&[&words[..], more].concat());
             assert_eq!(ran.code, Some(2));
-            assert!(ran.stderr.contains("a depth-first one cannot"), "{}", ran.stderr);
+            assert!(ran.stderr.contains("a depth-first search cannot"), "{}", ran.stderr);
             assert!(ran.stderr.contains("semi-owcty"), "{}", ran.stderr);
         }
     }

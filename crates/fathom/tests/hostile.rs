@@ -72,7 +72,7 @@ fn what_is_no_file_or_too_large_is_refused_before_it_is_read() {
             assert!(said.contains(reason) && !said.contains("did you mean"), "{name}: {said}");
         }
     }
-    assert!(refusal(&words!["check", "/dev/zero"]).contains("is not a model that fathom knows"));
+    assert!(refusal(&words!["check", "/dev/zero"]).contains("cannot tell the language of"));
     let reason = "it is 3.0 GiB long; fathom reads ";
     let peterson = model("peterson.dve");
     for words in [
@@ -129,7 +129,7 @@ fn more_questions_than_one_search_answers_are_refused_before_they_are_read() {
         words.extend(["--invariant".into(), format!("turn != {number}").into()]);
     }
     let said = refusal(&words);
-    assert!(said.contains("these are 10000 expressions, and one exploration checks at most 63"), "{said}");
+    assert!(said.contains("these are 10000 expressions, and one search checks at most 63"), "{said}");
 }
 
 #[test]

@@ -55,11 +55,7 @@ fn a_model_too_large_to_compile_is_interpreted_within_its_memory() {
         assert_eq!(small.code, Some(2), "{}", small.stderr);
         let ran = run_within(64, &["check", &path, "--time-limit", "12s"]);
         assert!(matches!(ran.code, Some(0 | 1 | 3)), "{}", ran.stderr);
-        assert!(
-            ran.stderr.contains("too large to be compiled within --ram: it is interpreted"),
-            "{}",
-            ran.stderr
-        );
+        assert!(ran.stderr.contains("too large to be compiled within its memory"), "{}", ran.stderr);
     }
 }
 
@@ -68,7 +64,7 @@ fn too_little_memory_for_any_run_is_told_with_what_a_run_needs() {
     for ram in ["1", "4KiB", "1MiB", "6MiB"] {
         let ran = run(&["explore", &model("peterson.dve"), "--ram", ram]);
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains("before it holds a single state"), "--ram {ram}: {}", ran.stderr);
+        assert!(ran.stderr.contains("before it stores a single state"), "--ram {ram}: {}", ran.stderr);
     }
 }
 
@@ -121,7 +117,7 @@ fn the_steps_of_a_wide_state_are_charged() {
                 "{words:?}: {}",
                 ran.stderr
             );
-            assert!(ran.stderr.contains("give more with --ram"), "{words:?}: {}", ran.stderr);
+            assert!(ran.stderr.contains("raise --ram"), "{words:?}: {}", ran.stderr);
         }
     }
 }

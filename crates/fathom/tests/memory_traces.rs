@@ -86,36 +86,48 @@ fn told_within_ram(words: &[&str]) {
 fn a_long_path_found_in_ram_is_told_within_ram() {
     if steps() == 100_000 {
         // A million layers take more than the table has in 32 MiB.
-        told_within_ram(&["check", "ends.dve", "--invariant", "not P.done", "--engine", "ram"]);
+        told_within_ram(&["check", "ends.dve", "--only", "--invariant", "not P.done", "--engine", "ram"]);
     }
 }
 
 #[test]
 fn a_long_path_found_on_disk_is_told_within_ram() {
-    told_within_ram(&["check", "ends.dve", "--invariant", "not P.done", "--engine", "tier"]);
+    told_within_ram(&["check", "ends.dve", "--only", "--invariant", "not P.done", "--engine", "tier"]);
 }
 
 #[test]
 fn a_long_path_found_by_default_is_told_within_ram() {
-    told_within_ram(&["check", "ends.dve", "--invariant", "not P.done"]);
+    told_within_ram(&["check", "ends.dve", "--only", "--invariant", "not P.done"]);
 }
 
 #[test]
 fn a_long_path_whose_layers_were_dropped_is_told_within_ram() {
     if steps() == 100_000 {
         let engine = ["--engine", "tier", "--no-trace"];
-        told_within_ram(&[&["check", "ends.dve", "--invariant", "not P.done"], &engine[..]].concat());
+        told_within_ram(
+            &[&["check", "ends.dve", "--only", "--invariant", "not P.done"], &engine[..]].concat(),
+        );
     }
 }
 
 #[test]
 fn a_long_lasso_found_depth_first_is_told_within_ram() {
-    told_within_ram(&["check", "turns.dve", "--ltl", "G F high == 0", "--engine", "ndfs", "--store", "tier"]);
+    told_within_ram(&[
+        "check",
+        "turns.dve",
+        "--only",
+        "--ltl",
+        "G F high == 0",
+        "--engine",
+        "ndfs",
+        "--store",
+        "tier",
+    ]);
 }
 
 #[test]
 fn a_long_lasso_found_by_passes_is_told_within_ram() {
-    told_within_ram(&["check", "turns.dve", "--ltl", "G F high == 0", "--engine", "semi-owcty"]);
+    told_within_ram(&["check", "turns.dve", "--only", "--ltl", "G F high == 0", "--engine", "semi-owcty"]);
 }
 
 #[test]
@@ -124,11 +136,14 @@ fn a_walk_keeps_nothing_of_where_it_was() {
     let folder = counter();
     // 3,000,000 steps took 160 MB when they were kept.
     let words = ["simulate", "turns.dve", "--random", "1", "--seed", "1", "--max-depth", "3000000"];
-    let ran =
-        run_in(&group, folder.path(), &[&words[..], &["--invariant", "low < 1000", "--ram", RAM]].concat());
+    let ran = run_in(
+        &group,
+        folder.path(),
+        &[&words[..], &["--only", "--invariant", "low < 1000", "--ram", RAM]].concat(),
+    );
     assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
     let words = ["simulate", "ends.dve", "--random", "1", "--seed", "1", "--max-depth", "3000000"];
-    told_within_ram(&[&words[..], &["--invariant", "not P.done"]].concat());
+    told_within_ram(&[&words[..], &["--only", "--invariant", "not P.done"]].concat());
 }
 
 #[test]
@@ -144,7 +159,8 @@ fn no_more_threads_are_used_than_memory_holds() {
         assert_eq!(ran.code, code, "{engine}: {}", ran.stderr);
         let threads = ran.json()["threads"].as_u64().expect("a number");
         assert!((2..32).contains(&threads), "{engine}: {threads}");
-        let note = format!("note: {threads} threads instead of 32: 32.0 MiB of --ram hold no more\n");
+        let note =
+            format!("note: using {threads} threads instead of 32: --ram 32.0 MiB has room for no more\n");
         assert!(ran.stderr.contains(&note), "{engine}: {}", ran.stderr);
         assert!(ran.json()["ram"]["peak"].as_u64() <= Some(RAM_BYTES), "{engine}: {}", ran.json()["ram"]);
     }
@@ -166,7 +182,7 @@ fn a_system_that_gives_no_more_threads_is_searched_with_those_there_are() {
             assert_eq!(ran.code, Some(0), "{engine}: {}", ran.stderr);
             assert_eq!(ran.json()["states"], 12_454, "{engine}");
         }
-        let formula = ["--ltl", "G F P_0.critical", "-j", "8", "--quiet"];
+        let formula = ["--only", "--ltl", "G F P_0.critical", "-j", "8", "--quiet"];
         for engine in ["auto", "semi-owcty"] {
             let ran = run_in(
                 &group,

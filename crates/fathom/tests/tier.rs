@@ -52,7 +52,8 @@ fn a_run_that_is_killed_goes_on_and_finds_the_same() {
             let mut words = on_disk(&path, &folder);
             // What one engine has begun, another goes on with.
             words[3] = ["tier", "auto", "stern-dill"][random.below(3)];
-            words.extend(["--resume", "--commit-every", "10ms", "--ram", ram, "--threads", threads]);
+            words.extend(search_folder::resume(&folder));
+            words.extend(["--commit-every", "10ms", "--ram", ram, "--threads", threads]);
             let mut child =
                 fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
             std::thread::sleep(Duration::from_millis(random.below(longest) as u64));
@@ -82,9 +83,10 @@ fn a_signal_ends_a_run_that_can_go_on() {
     let path = model("nine_puzzle.dve");
     for signal in [Signal::INT, Signal::TERM] {
         let mut words = on_disk(&path, &folder);
-        words.extend(["--resume", "--ram", "32MiB"]);
+        words.extend(["--ram", "32MiB"]);
         let mut wait = Duration::from_millis(500);
         let ran = loop {
+            let words: Vec<&str> = words.iter().copied().chain(search_folder::resume(&folder)).collect();
             let child =
                 fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
             std::thread::sleep(wait);
@@ -103,7 +105,7 @@ fn a_signal_ends_a_run_that_can_go_on() {
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
         assert_eq!(ran.json()["limit"], "interrupt");
         let resume = ran.json()["resume"].as_str().expect("it says how to go on").to_owned();
-        assert!(resume.ends_with("--ram 32MiB") && resume.contains("--resume"), "{resume}");
+        assert!(resume.contains("--ram 32MiB") && resume.ends_with("--resume"), "{resume}");
     }
     let mut words = on_disk(&path, &folder);
     words.extend(["--resume", "--threads", "1"]);
@@ -147,7 +149,7 @@ fn a_search_that_outgrows_memory_goes_on_on_disk_by_itself() {
         let ran = fathom(words).args(["--json", "-"]).current_dir(place.path()).output();
         let ran = Ran::of(ran.expect("it runs"));
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        let moved = ran.stderr.matches("goes on on disk").count();
+        let moved = ran.stderr.matches("continues on disk").count();
         assert!(!place.path().join(".fathom").exists(), "nothing stays");
         (moved, ran)
     };
@@ -281,7 +283,8 @@ fn stern_and_dill_killed_again_and_again_find_the_same_and_prove_it() {
             let (ram, threads) = (["24MiB", "64MiB"][random.below(2)], ["1", "2"][random.below(2)]);
             let mut words = on_disk(&path, &folder);
             words[3] = "stern-dill";
-            words.extend(["--resume", "--commit-every", "10ms", "--ram", ram, "--threads", threads]);
+            words.extend(search_folder::resume(&folder));
+            words.extend(["--commit-every", "10ms", "--ram", ram, "--threads", threads]);
             let mut child =
                 fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
             std::thread::sleep(Duration::from_millis(random.below(longest) as u64));
@@ -332,7 +335,7 @@ fn a_directory_that_holds_something_else_is_refused() {
         assert!(ran.stderr.contains(part), "{words:?}: {}", ran.stderr);
     };
     assert_eq!(run(&on_disk(&eight, &folder)).code, Some(0));
-    refused(&on_disk(&eight, &folder), "there is a run in");
+    refused(&on_disk(&eight, &folder), "there is a search in");
     let resumed = |model, more: &[&'static str]| {
         let mut words = on_disk(model, &folder);
         words.push("--resume");
@@ -351,7 +354,7 @@ fn a_directory_that_holds_something_else_is_refused() {
     let foreign = place.path().join("foreign");
     std::fs::create_dir_all(foreign.join("states")).expect("a folder");
     std::fs::write(foreign.join("states/letters"), "mine").expect("a file");
-    refused(&on_disk(&eight, &foreign.display().to_string()), "not of a run");
+    refused(&on_disk(&eight, &foreign.display().to_string()), "fathom did not write");
     assert!(foreign.join("states/letters").exists());
 }
 

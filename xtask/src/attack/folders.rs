@@ -148,6 +148,7 @@ fn finished(attack: &Attack, place: &Path) -> anyhow::Result<Vec<Finished>> {
         vec![
             "check".to_owned(),
             attack.model("peterson.dve"),
+            "--only".into(),
             "--ltl".into(),
             formula.into(),
             "--engine".into(),

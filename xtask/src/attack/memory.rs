@@ -80,6 +80,7 @@ const TEMPTATIONS: &[Temptation] = &[
         words: &[
             "check",
             "MODEL",
+            "--only",
             "--ltl",
             "G !(P.stop)",
             "--engine",

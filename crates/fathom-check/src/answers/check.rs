@@ -6,7 +6,7 @@ use fathom_search::engines::engine::Chosen;
 use std::time::Instant;
 
 use fathom_model::span::Span;
-use fathom_model::steps::{Columns, Steps};
+use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::{Query, TransitionSystem};
 use fathom_search::constrained::Constrained;
 use fathom_search::error::SearchError;
@@ -115,6 +115,16 @@ impl Checked {
         let floor = if early { Verdict::Unknown } else { Verdict::Holds };
         let asked = self.answers.iter().filter(|answer| !answer.is_open());
         asked.map(|answer| answer.verdict).fold(floor, Verdict::max)
+    }
+
+    /// The same where a property that says nothing, an implication whose left side is never true, counts as violated.
+    #[must_use]
+    pub fn refusing_vacuity(mut self) -> Checked {
+        let says_nothing = |answer: &&mut Answer| answer.vacuous && answer.verdict == Verdict::Holds;
+        for answer in self.answers.iter_mut().filter(says_nothing) {
+            answer.verdict = Verdict::Violated;
+        }
+        self
     }
 
     /// What is known so far and what the next search finds out, which is not begun if the check is over.
@@ -302,16 +312,24 @@ impl<'a> CheckedSystem<'a> {
     }
 }
 
-pub(crate) fn verdict_on(kind: PropertyKind, found: bool, complete: bool) -> Verdict {
-    match (found, complete) {
-        (true, _) if kind == PropertyKind::Fault => Verdict::Fault,
-        (true, _) => Verdict::Violated,
-        (false, true) => Verdict::Holds,
-        (false, false) => Verdict::Unknown,
+/// What is known of a property: whether a violation was found, whether the search is complete, and which labels were true somewhere.
+pub(crate) fn verdict_on(kind: PropertyKind, found: bool, complete: bool, seen: Labels) -> Verdict {
+    match (kind, found, complete) {
+        (PropertyKind::Cover { label } | PropertyKind::Expected { label }, ..) => {
+            match (seen.holds(label), complete) {
+                (true, _) => Verdict::Holds,
+                (false, true) => Verdict::Violated,
+                (false, false) => Verdict::Unknown,
+            }
+        }
+        (PropertyKind::Fault, true, _) => Verdict::Fault,
+        (_, true, _) => Verdict::Violated,
+        (_, false, true) => Verdict::Holds,
+        (_, false, false) => Verdict::Unknown,
     }
 }
 
-pub(crate) fn is_vacuous(property: &Property, seen: fathom_model::steps::Labels) -> bool {
+pub(crate) fn is_vacuous(property: &Property, seen: Labels) -> bool {
     property.antecedent.as_ref().is_some_and(|(label, _)| !seen.holds(*label))
 }
 
@@ -347,12 +365,7 @@ impl Tracer<'_> {
             let trace = finding.as_ref().map(|finding| self.shown(number, finding));
             let (trace, untraced) = told(trace, monitor)?;
             answers.push(Answer {
-                verdict: match property.kind {
-                    PropertyKind::Cover { label } if outcome.labels_seen.holds(label) => Verdict::Holds,
-                    PropertyKind::Cover { .. } if complete => Verdict::Violated,
-                    PropertyKind::Cover { .. } => Verdict::Unknown,
-                    kind => verdict_on(kind, finding.is_some(), complete),
-                },
+                verdict: verdict_on(property.kind, finding.is_some(), complete, outcome.labels_seen),
                 vacuous: is_vacuous(property, outcome.labels_seen),
                 property: property.clone(),
                 trace,
@@ -477,7 +490,7 @@ mod tests {
     use crate::monitor::Clock;
     use fathom_lang::source::SourceText;
 
-    const LIMITS: [Option<Limit>; 9] = [
+    const LIMITS: [Option<Limit>; 10] = [
         None,
         Some(Limit::Depth),
         Some(Limit::Time),
@@ -487,6 +500,7 @@ mod tests {
         Some(Limit::DiskFull),
         Some(Limit::Violation),
         Some(Limit::Lossy),
+        Some(Limit::Engine("the frontier is wide")),
     ];
 
     fn answer(kind: PropertyKind, verdict: Verdict) -> Answer {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
-use fathom_search::task::{Duplicates, Ending, Outcome};
+use fathom_search::task::{Duplicates, Ending, Outcome, ProgressFigures};
 
 use crate::answers::coverage::Coverage;
 use crate::engines::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures};
@@ -87,6 +87,8 @@ pub struct Counts {
     pub known: u64,
     /// How many states were expanded.
     pub visits: u64,
+    /// How many of them by an earlier process, from whose checkpoint the search was resumed.
+    pub visits_before: u64,
     /// How candidates that were known already were noticed.
     pub duplicates: Duplicates,
     /// How many steps were generated.
@@ -95,6 +97,8 @@ pub struct Counts {
     pub transitions: Option<u64>,
     /// The sizes of the layers of a breadth-first search.
     pub layers: Layers,
+    /// What was seen of the measure of progress, if states were searched in its order.
+    pub progress: Option<ProgressFigures>,
     /// How many layers back a step leads, at most, plus one, if that is known.
     pub locality: Option<u64>,
     /// States with neither a step nor a fault. None if that was not counted.
@@ -141,10 +145,12 @@ impl Counts {
             states_estimate: None,
             known,
             visits: outcome.expanded,
+            visits_before: outcome.expanded_before,
             duplicates: outcome.duplicates,
             edges: outcome.transitions,
             layers: if outcome.layered { Layers::from(&outcome.layers) } else { Layers::default() },
             transitions: complete.then_some(outcome.transitions),
+            progress: outcome.progress,
             locality: outcome.locality.filter(|_| complete),
             deadlocks: outcome.exact.then_some(outcome.deadlocks),
             faults: outcome.faults + outcome.label_faults,
@@ -175,5 +181,6 @@ pub(crate) fn limit_of(ending: Ending, monitor: &dyn Monitor) -> Option<Limit> {
         Ending::Depth => Some(Limit::Depth),
         Ending::Stopped => Some(monitor.reason()),
         Ending::Budget => Some(Limit::Ram),
+        Ending::Policy(reason) => Some(Limit::Engine(reason)),
     }
 }

@@ -73,7 +73,7 @@ pub fn check_bitstate(
         _ => Limit::Lossy,
     };
     if bits.fill() > FILL_GOOD {
-        monitor.say("most bits are set, so how much was missed cannot be estimated: give more --ram");
+        monitor.say("most bits are set, so how many states were missed cannot be estimated: raise --ram");
     }
     let usage = Usage { threads: 1, ..Usage::of(resources, &budget, elapsed) };
     let counts = Counts {
@@ -371,7 +371,7 @@ impl Teller<'_> {
             judge.proven(path, fault, false)
         });
         let (trace, untraced) = told(trace, monitor)?;
-        let verdict: Verdict = verdict_on(property.kind, violated, false);
+        let verdict: Verdict = verdict_on(property.kind, violated, false, seen);
         debug_assert!(verdict != Verdict::Fault || property.kind == PropertyKind::Fault, "faults are faults");
         Ok(Answer { verdict, vacuous: is_vacuous(&property, seen), property, trace, untraced, search: None })
     }

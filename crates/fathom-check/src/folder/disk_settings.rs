@@ -11,7 +11,7 @@ pub struct DiskSettings {
     /// Whether a directory that the run chose stays when the verdict is in.
     pub keep: bool,
     /// Whether to go on with the run that is there.
-    pub resume: bool,
+    pub resume: Resume,
     /// Bytes that files may take.
     pub limit: Option<u64>,
     /// How long to wait between commits, at least.
@@ -22,6 +22,18 @@ pub struct DiskSettings {
     pub index: Option<PathBuf>,
     /// Whether layers on disk are kept for traces; without them a trace takes more searches.
     pub keep_layers: bool,
+}
+
+/// Whether a search is gone on with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resume {
+    /// A folder that has a search is refused.
+    #[default]
+    Never,
+    /// If the folder has one; otherwise one begins.
+    IfThere,
+    /// A folder that has none is refused. One in which a search was begun and nothing committed has one: it starts over.
+    Always,
 }
 
 impl DiskSettings {
@@ -36,7 +48,7 @@ impl Default for DiskSettings {
         DiskSettings {
             folder: None,
             keep: false,
-            resume: false,
+            resume: Resume::Never,
             limit: None,
             commit_every: COMMIT_EVERY,
             bulk: None,

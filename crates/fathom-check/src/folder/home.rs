@@ -19,7 +19,7 @@ use fathom_disk::sabotage::is_chosen;
 use fathom_disk::storage::{FileStorage, Folder, Hold, Id, Lock, Volume};
 
 use crate::folder::card::{self, Card, Parts};
-use crate::folder::disk_settings::DiskSettings;
+use crate::folder::disk_settings::{DiskSettings, Resume};
 use crate::folder::identity::Identity;
 use crate::folder::leftovers;
 use crate::folder::scratch::{PARENT, Parent};
@@ -72,10 +72,13 @@ struct Place {
 #[non_exhaustive]
 pub enum HomeError {
     /// Another run is in the directory.
-    #[error("there is a run in {} already: go on with it (--resume), or choose another directory (--dir)", .0.display())]
+    #[error("there is a search in {} already: resume it (--resume), or choose another folder (--dir)", .0.display())]
     Occupied(PathBuf),
+    /// There is nothing to go on with.
+    #[error("there is no search in {} to resume: leave --resume out to begin one there", .0.display())]
+    Nothing(PathBuf),
     /// The run in the directory is another one.
-    #[error("the run in {} is not this one, it differs in {}", folder.display(), differences.join(", "))]
+    #[error("the search in {} is another one: it differs in {}", folder.display(), differences.join(", "))]
     Different {
         /// The directory.
         folder: PathBuf,
@@ -83,7 +86,7 @@ pub enum HomeError {
         differences: Vec<String>,
     },
     /// Parts of the run lie elsewhere.
-    #[error("parts of the run in {} lie elsewhere than --dir-bulk or --dir-index say: leave these out to go on with it", .0.display())]
+    #[error("parts of the search in {} lie elsewhere than --dir-bulk or --dir-index say: leave these out to resume it", .0.display())]
     Elsewhere(PathBuf),
     /// The directory cannot be used.
     #[error(transparent)]
@@ -175,6 +178,9 @@ impl Home {
 impl Made {
     fn new(settings: &DiskSettings, identity: &Identity) -> Result<Made, HomeError> {
         let place = match &settings.folder {
+            Some(folder) if settings.resume == Resume::Always && matches!(folder.try_exists(), Ok(false)) => {
+                return Err(HomeError::Nothing(folder.clone()));
+            }
             Some(folder) => Place::at(folder)?,
             None => Place::fresh(Path::new(PARENT), identity.model())?,
         };
@@ -183,6 +189,7 @@ impl Made {
         let card = read_card(folder, &place.root())?;
         match card {
             Some(card) if is_committed(folder, &card)? => Made::take_up(settings, identity, place, card),
+            None if settings.resume == Resume::Always => Err(HomeError::Nothing(folder.path().to_owned())),
             card => {
                 let mark = card.as_ref().map(|card| card.id.mark());
                 for name in [STATES, PASSES] {
@@ -212,7 +219,7 @@ impl Made {
             parts.push((Folder::create(path).map_err(refused(path))?, roles));
         }
         let volume = spread(make(states), &parts, &make);
-        Ok(Made { place, card, volume, starts_over: settings.resume })
+        Ok(Made { place, card, volume, starts_over: settings.resume == Resume::Always })
     }
 
     /// A run that was begun before.
@@ -223,7 +230,7 @@ impl Made {
         card: Card,
     ) -> Result<Made, HomeError> {
         let path = || place.folder.path().to_owned();
-        if !settings.resume {
+        if settings.resume == Resume::Never {
             return Err(HomeError::Occupied(path()));
         }
         let differences = identity_of(&place.folder, &card)?.differences(identity);

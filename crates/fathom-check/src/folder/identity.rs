@@ -17,7 +17,7 @@ use crate::questions::plan::Questions;
 use crate::questions::property::{DeadlockKind, Faults};
 
 /// Changes when a later version gives states, steps or conditions another meaning.
-const SEMANTICS: u32 = 1;
+const SEMANTICS: u32 = 2;
 
 /// What a run is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +68,11 @@ pub struct Behaviour {
 struct Asked {
     invariants: Vec<String>,
     reach: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    expect_reach: Vec<String>,
+    /// Whether what the model states is left out unless it is named.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    only: bool,
     properties: Vec<String>,
     deadlock: Option<String>,
     deadlock_except: Option<String>,
@@ -264,6 +269,8 @@ impl Asked {
         Asked {
             invariants: questions.invariants.clone(),
             reach: questions.goals.clone(),
+            expect_reach: questions.expected.clone(),
+            only: questions.only,
             properties: questions.stated.clone(),
             deadlock,
             deadlock_except: questions.valid_end.clone(),
@@ -281,6 +288,8 @@ impl Asked {
         Questions {
             invariants: self.invariants.clone(),
             goals: self.reach.clone(),
+            expected: self.expect_reach.clone(),
+            only: self.only,
             stated: self.properties.clone(),
             deadlock,
             valid_end: self.deadlock_except.clone(),
@@ -298,6 +307,7 @@ impl Asked {
         };
         each("--invariant", &self.invariants);
         each("--reach", &self.reach);
+        each("--expect-reach", &self.expect_reach);
         each("--property", &self.properties);
         each("--deadlock", self.deadlock.as_slice());
         each("--deadlock-except", self.deadlock_except.as_slice());
@@ -305,7 +315,10 @@ impl Asked {
         if self.faults == "report" {
             words.push("--faults report".into());
         }
-        if words.is_empty() { "everything the model states".to_owned() } else { words.join(" ") }
+        if self.only {
+            words.push("--only".into());
+        }
+        if words.is_empty() { "what the model states".to_owned() } else { words.join(" ") }
     }
 }
 

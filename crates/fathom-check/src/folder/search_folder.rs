@@ -18,11 +18,11 @@ use crate::folder::card::{self, Card, CardError, Parts};
 #[non_exhaustive]
 pub enum FolderError {
     /// Something else is in it.
-    #[error("{} holds files that are not of a run of fathom: choose another directory (--dir)", .0.display())]
+    #[error("{} contains files that fathom did not write: choose another folder (--dir)", .0.display())]
     Foreign(PathBuf),
     /// Another process is at work in it.
     #[error(
-        "another fathom{} is using {}: wait until it has ended, or choose another directory (--dir)",
+        "another fathom{} is using {}: wait until it ends, or choose another folder (--dir)",
         process.map_or(String::new(), |number| format!(" (process {number})")), folder.display()
     )]
     Held {
@@ -32,13 +32,13 @@ pub enum FolderError {
         process: Option<u32>,
     },
     /// There is no run in it.
-    #[error("there is no run in {}", .0.display())]
+    #[error("there is no search in {}", .0.display())]
     Missing(PathBuf),
     /// There is a run in it that can be gone on with.
-    #[error("there is a run in {}", .0.display())]
+    #[error("there is a search in {}", .0.display())]
     Committed(PathBuf),
     /// What it says of itself makes no sense.
-    #[error("{} makes no sense: {why}", path.display())]
+    #[error("{} cannot be understood: {why}", path.display())]
     Nonsense {
         /// The file.
         path: PathBuf,

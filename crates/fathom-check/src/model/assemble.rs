@@ -89,7 +89,7 @@ pub enum ModelError {
         error: ReadError,
     },
     /// The name does not say which language it is.
-    #[error("{} is not a model that fathom knows: the name of a DVE model ends in .dve, that of a Murphi model in .m", path.display())]
+    #[error("cannot tell the language of {}: {}", path.display(), unknown_language(path))]
     Extension {
         /// The file.
         path: PathBuf,
@@ -118,6 +118,9 @@ impl Language {
 impl Model {
     /// Reads a model from a file whose name says its language.
     pub fn read(path: &Path, options: &ModelOptions) -> Result<Model, ModelError> {
+        if path.as_os_str() == "-" || other_language(path).is_some() {
+            return Err(ModelError::Extension { path: path.to_owned() });
+        }
         let missing = || ModelError::Missing { path: path.to_owned(), suggestion: similar_file(path) };
         if let Ok(false) = path.try_exists() {
             return Err(missing());
@@ -232,6 +235,14 @@ impl Model {
         }
     }
 
+    /// What a user may have meant by a state that a process does not have.
+    pub fn suggest_state(&self, process: &str, state: &str) -> Option<String> {
+        match &self.symbols {
+            Symbols::Dve(symbols) => symbols.suggest_state(process, state),
+            Symbols::Murphi(..) => None,
+        }
+    }
+
     /// Which of its values are alike; none if its language has no such thing.
     pub fn symmetry(&self) -> Option<&Symmetry> {
         match &self.symbols {
@@ -300,6 +311,28 @@ impl Model {
             None => system,
         }
     }
+}
+
+/// The language of models that other tools read, by the name of a file.
+fn other_language(path: &Path) -> Option<&'static str> {
+    Some(match path.extension()?.to_str()? {
+        "pml" | "prom" | "promela" | "spin" => "Promela",
+        "tla" => "TLA+",
+        "smv" => "SMV",
+        "prism" | "pm" | "nm" => "PRISM",
+        _ => return None,
+    })
+}
+
+/// What to do with a file of a language that is not read.
+fn unknown_language(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        return "a model is read from a file, whose name says its language; save standard input first, as in `cat > model.dve`"
+            .to_owned();
+    }
+    let other = other_language(path)
+        .map_or(String::new(), |language| format!("it looks like {language}, which fathom does not read; "));
+    format!("{other}the name of a DVE model ends in .dve, that of a Murphi model in .m")
 }
 
 /// How many files beside a missing one are looked at.

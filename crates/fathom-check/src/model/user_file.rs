@@ -28,6 +28,8 @@ pub const MODELS: Sort = Sort { name: "models", bytes_max: SOURCE_BYTES_MAX as u
 pub const FORMULAS: Sort = Sort { name: "files of formulas", bytes_max: 256 << 10 };
 /// Automata.
 pub const AUTOMATA: Sort = Sort { name: "automata", bytes_max: SOURCE_BYTES_MAX as u64 };
+/// Logs of systems.
+pub const LOGS: Sort = Sort { name: "logs", bytes_max: 64 << 20 };
 /// Runs that were saved.
 pub const TRACES: Sort = Sort { name: "traces", bytes_max: 256 << 20 };
 

@@ -31,17 +31,18 @@ impl Choices<'_> {
         let wraps = model.language() == Language::Dve && self.options.overflow == Overflow::Wrap;
         let depth = self.max_depth.filter(|_| limit == Some(Limit::Depth));
         let all = [
-            constraint.map(|it| format!("only states where {} holds count (--constraint)", it.trim())),
-            valid_end
-                .map(|it| format!("states where {} holds are valid ends (--deadlock-except)", it.trim())),
+            constraint.map(|it| format!("only states where {} holds are explored (--constraint)", it.trim())),
+            valid_end.map(|it| {
+                format!("states where {} holds are valid end states (--deadlock-except)", it.trim())
+            }),
             (!self.fair.is_empty()).then(|| self.fairness(model)),
             wraps.then(|| "values that do not fit their type wrap around (--overflow wrap)".to_owned()),
             (self.faults == Faults::Report)
-                .then(|| "steps that fault lead nowhere and are only counted (--faults report)".to_owned()),
-            model.is_symmetric().then(|| "states that are alike are one (--symmetry on)".to_owned()),
-            depth.map(|depth| {
-                format!("no state is further than {} from the start (--max-depth)", plural(depth, "step"))
-            }),
+                .then(|| "steps that fault are counted and not taken (--faults report)".to_owned()),
+            model
+                .is_symmetric()
+                .then(|| "symmetry reduction is sound for this model (--symmetry on)".to_owned()),
+            depth.map(|depth| format!("no state is more than {} deep (--max-depth)", plural(depth, "step"))),
         ];
         all.into_iter().flatten().collect()
     }

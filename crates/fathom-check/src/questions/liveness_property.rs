@@ -454,9 +454,11 @@ impl ModelAtoms<'_> {
         if self.model.is_process(left) {
             // Published formulas name states that their models do not have, and mean by it what is never true.
             if self.warnings.len() < LABELS_MAX {
+                let help = self.model.suggest_state(left, right);
                 self.warnings.push(format!(
-                    "process `{left}` has no state `{right}`, so `{}` is never true",
-                    atom.text
+                    "process `{left}` has no state `{right}`, so `{}` is never true{}",
+                    atom.text,
+                    help.map_or(String::new(), |help| format!("; {help}"))
                 ));
             }
             return Ok(Expression::constant(0, ModelSpan::default()));

@@ -21,9 +21,13 @@ pub struct Questions {
     pub invariants: Vec<String>,
     /// Expressions that must never hold.
     pub goals: Vec<String>,
+    /// Expressions that must hold in some state.
+    pub expected: Vec<String>,
     /// Properties that the model states, by name.
     pub stated: Vec<String>,
-    /// Whether to look for deadlocks, and of which kind; none is as the model's language has it.
+    /// Whether only what is named here is checked; otherwise what the model states is, too, and deadlocks are looked for.
+    pub only: bool,
+    /// Whether to look for deadlocks, and of which kind; none is the default: as the model's language has it, and not at all if only what is named is checked.
     pub deadlock: Option<DeadlockKind>,
     /// States that are valid ends, no deadlocks.
     pub valid_end: Option<String>,
@@ -79,45 +83,35 @@ pub enum PlanError {
     },
     /// There are too many expressions for one exploration.
     #[error(
-        "these are {0} expressions, and one exploration checks at most {LABELS_MAX}: ask for fewer at a time"
+        "these are {0} expressions, and one search checks at most {LABELS_MAX}: check fewer at a time, with --only and --property"
     )]
     TooMany(usize),
 }
 
 impl Questions {
-    /// Whether nothing was asked in particular: then everything the model states is checked.
-    fn is_open(&self, language: Language) -> bool {
-        // Where deadlocks are looked for by default, saying which kind asks for nothing else.
-        let deadlock = match self.deadlock {
-            None | Some(DeadlockKind::Off) => false,
-            Some(DeadlockKind::Stuck | DeadlockKind::Stuttering) => language == Language::Dve,
-        };
-        self.invariants.is_empty()
-            && self.goals.is_empty()
-            && self.stated.is_empty()
-            && !deadlock
-            && self.valid_end.is_none()
-            && self.liveness.is_empty()
+    /// Whether a property that the model states under this name is checked.
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        !self.only || self.stated.iter().any(|stated| stated == name)
     }
 
     /// The deadlocks that are looked for.
-    fn deadlock(&self, language: Language) -> Option<DeadlockKind> {
-        match (self.deadlock, language) {
-            (Some(DeadlockKind::Off), _) => None,
-            (Some(kind), _) => Some(kind),
-            (None, _) if self.valid_end.is_some() => Some(DeadlockKind::Stuck),
-            (None, Language::Murphi) if self.is_open(language) => Some(DeadlockKind::Stuttering),
-            (None, _) => None,
+    pub(crate) fn deadlock(&self, language: Language) -> Option<DeadlockKind> {
+        match self.deadlock {
+            Some(DeadlockKind::Off) => None,
+            Some(kind) => Some(kind),
+            None if self.only && self.valid_end.is_none() => None,
+            None => Some(match language {
+                Language::Dve => DeadlockKind::Stuck,
+                Language::Murphi => DeadlockKind::Stuttering,
+            }),
         }
     }
 
-    /// The properties of infinite runs that are asked for: formulas, and the model's property process if it is named or nothing is.
+    /// The properties of infinite runs that are asked for: formulas, and the model's property process unless only others are.
     pub fn liveness(&self, model: &Model) -> Result<Vec<LivenessProperty>, LivenessError> {
         let mut properties = self.liveness.properties(model)?;
         let process = model.program().property.as_ref();
-        if process
-            .is_some_and(|process| self.is_open(model.language()) || self.stated.contains(&process.name))
-        {
+        if process.is_some_and(|process| self.includes(&process.name)) {
             properties.extend(LivenessProperty::of_model(model)?);
         }
         Ok(properties)
@@ -129,7 +123,8 @@ impl Plan {
     pub fn new(model: &Model, questions: &Questions) -> Result<Plan, PlanError> {
         let mut plan = Plan::with_labels(Vec::new());
         // Counted before any is read.
-        let asked = questions.invariants.len() + questions.goals.len() + questions.stated.len();
+        let Questions { invariants, goals, expected, stated, .. } = questions;
+        let asked = invariants.len() + goals.len() + expected.len() + stated.len();
         if asked > LABELS_MAX {
             return Err(PlanError::TooMany(asked));
         }
@@ -141,6 +136,11 @@ impl Plan {
         for text in questions.goals.iter().map(|text| text.trim()) {
             let expression = model.expression("--reach", text)?;
             plan.add_expression(text, PropertyKind::Reach, LabelKind::Goal, expression);
+        }
+        for text in questions.expected.iter().map(|text| text.trim()) {
+            let expression = model.expression("--expect-reach", text)?;
+            let kind = PropertyKind::Expected { label: plan.labels.len() };
+            plan.add_expression(text, kind, LabelKind::Goal, expression);
         }
         plan.valid_end = plan.add_atom(model, "--deadlock-except", questions.valid_end.as_deref())?;
         plan.constraint = plan.add_atom(model, "--constraint", questions.constraint.as_deref())?;
@@ -218,14 +218,10 @@ impl Plan {
     }
 
     fn add_stated(&mut self, model: &Model, questions: &Questions) -> Result<(), PlanError> {
-        let labels = &model.program().labels;
-        let chosen: Vec<&Label> = if questions.is_open(model.language()) {
-            labels.iter().collect()
-        } else {
-            let process = model.program().property.as_ref().map(|process| process.name.as_str());
-            let names = questions.stated.iter().filter(|name| process != Some(name));
-            names.map(|name| stated(model, name)).collect::<Result<_, _>>()?
-        };
+        let process = model.program().property.as_ref().map(|process| process.name.as_str());
+        let names = questions.stated.iter().filter(|name| process != Some(name));
+        let named: Vec<&Label> = names.map(|name| stated(model, name)).collect::<Result<_, _>>()?;
+        let chosen = if questions.only { named } else { model.program().labels.iter().collect() };
         for label in chosen {
             let number = self.labels.len();
             let (condition, kind) = match label.kind {
@@ -255,8 +251,10 @@ impl Plan {
         label_kind: LabelKind,
         expression: Expression,
     ) {
-        let value = kind == PropertyKind::Reach;
-        self.conditions.push(Condition::Label { label: self.labels.len(), value });
+        self.conditions.push(match kind {
+            PropertyKind::Expected { .. } => Condition::Never,
+            _ => Condition::Label { label: self.labels.len(), value: kind == PropertyKind::Reach },
+        });
         self.properties.push(Property { name: text.to_owned(), kind, span: None, antecedent: None });
         self.labels.push(label(text, label_kind, expression));
     }

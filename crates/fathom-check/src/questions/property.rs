@@ -29,7 +29,12 @@ pub enum PropertyKind {
     Deadlock,
     /// No step, start or label faults.
     Fault,
-    /// It holds in some state.
+    /// The user says that it holds in some state.
+    Expected {
+        /// The label that says so.
+        label: usize,
+    },
+    /// The model says that it holds in some state.
     Cover {
         /// The label that says so.
         label: usize,
@@ -80,6 +85,7 @@ impl PropertyKind {
             PropertyKind::Invariant => "invariant",
             PropertyKind::Reach => "reach",
             PropertyKind::Deadlock => "deadlock",
+            PropertyKind::Expected { .. } => "expect-reach",
             PropertyKind::Cover { .. } => "cover",
             PropertyKind::Fault => "fault",
             PropertyKind::Possible => "liveness",

@@ -8,6 +8,8 @@ mod describe;
 mod evaluate;
 mod execute;
 mod explain;
+#[cfg(feature = "jit")]
+pub(crate) mod one_by_one;
 mod synchronous;
 
 use std::collections::{HashMap, HashSet};

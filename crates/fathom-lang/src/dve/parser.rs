@@ -71,6 +71,11 @@ impl<'s, 'd> Parser<'s, 'd> {
             TokenKind::Equal => "an assignment is written `=`",
             TokenKind::Arrow => "an implication is written `imply`",
             TokenKind::Bang => "negation is written `not`",
+            TokenKind::Identifier
+                if matches!(self.word(self.span()), "bool" | "boolean" | "bit" | "short" | "mtype") =>
+            {
+                "variables are `byte` (0 to 255) or `int` (-32768 to 32767); of a truth value 0 is false, and 1 is true"
+            }
             _ if kind.is_keyword() && wanted.contains("name") => {
                 return Some(format!("{} is a reserved word and cannot be a name", kind.text()));
             }
@@ -121,7 +126,13 @@ impl<'s, 'd> Parser<'s, 'd> {
                 self.skip_to_item(before);
             }
         }
-        if model.system.is_none() && self.diagnostics.error_count() == 0 {
+        let is_empty = model.declarations.is_empty() && model.processes.is_empty();
+        if model.system.is_none() && is_empty && self.diagnostics.error_count() == 0 {
+            let diagnostic = Diagnostic::error("the model is empty").at(self.span(), "");
+            self.diagnostics.push(diagnostic.help(
+                "a model declares processes, as in `process P { state s; init s; }`, and ends with `system async;`",
+            ));
+        } else if model.system.is_none() && self.diagnostics.error_count() == 0 {
             let diagnostic = Diagnostic::error("the model does not say how its processes are composed");
             let diagnostic = diagnostic.at(self.span(), "expected `system async;` or `system sync;`");
             self.diagnostics.push(diagnostic.help("end the model with `system async;`"));

@@ -27,10 +27,12 @@ impl<'s> Parser<'s, '_> {
     pub(crate) fn process(&mut self) -> Parsed<Process<'s>> {
         self.expect(TokenKind::Process)?;
         let name = self.name("a process's name")?;
-        if self.kind() == TokenKind::OpenParenthesis {
+        if matches!(self.kind(), TokenKind::OpenParenthesis | TokenKind::OpenBracket) {
             let diagnostic =
                 Diagnostic::error("process parameters and instances are not supported").at(self.span(), "");
-            self.diagnostics.push(diagnostic.help("write one process for each instance"));
+            self.diagnostics.push(
+                diagnostic.help(format!("write one process for each instance: {0}_0, {0}_1, ...", name.text)),
+            );
             self.skip_parameters()?;
         }
         self.expect(TokenKind::OpenBrace)?;

@@ -442,7 +442,7 @@ pub(crate) fn find_state(
 ) -> Option<u32> {
     let code = process.states.get(state.text).copied();
     if code.is_none() {
-        let help = usage.suggest(state.text, process.states.keys().map(|name| &**name));
+        let help = usage.suggest_state(state.text, process);
         let message = format!("process {} has no state {}", quoted(&process.name), quoted(state.text));
         diagnostics.push(Diagnostic::error(message).at(state.span, "no such state").help_if(help));
     }

@@ -6,6 +6,9 @@ use fathom_model::expression::Domain;
 use fathom_model::program::VariableId;
 use fathom_model::span::Span;
 
+use crate::diagnostic::quoted;
+use crate::nearest::nearest;
+
 /// The names of a model.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
@@ -68,7 +71,31 @@ pub(crate) struct ProcessSymbol {
     pub(crate) location: Option<VariableId>,
 }
 
+/// How many states of a process a message lists.
+const STATES_LISTED: usize = 12;
+
+impl ProcessSymbol {
+    /// Its states, in the order of the text, as a message lists them; none if it has none.
+    pub(crate) fn states_in_words(&self) -> Option<String> {
+        let mut states: Vec<(u32, &str)> = self.states.iter().map(|(name, code)| (*code, &**name)).collect();
+        states.sort_unstable();
+        let names: Vec<String> = states.iter().take(STATES_LISTED).map(|(_, name)| quoted(name)).collect();
+        let more = if states.len() > STATES_LISTED { ", ..." } else { "" };
+        (!names.is_empty()).then(|| format!("its states are {}{more}", names.join(", ")))
+    }
+}
+
 impl Symbols {
+    /// What a user may have meant by a state that a process does not have: the nearest one, or all of them. None if there is no such process.
+    pub fn suggest_state(&self, process: &str, state: &str) -> Option<String> {
+        let Some(&Symbol::Process(process)) = self.names.get(process) else { return None };
+        let process = &self.processes[process];
+        match nearest(state, process.states.keys().map(|name| &**name)) {
+            Some(near) => Some(format!("did you mean {}?", quoted(near))),
+            None => process.states_in_words(),
+        }
+    }
+
     /// The location variable of a process and the code of one of its states, if both exist.
     pub fn state(&self, process: &str, state: &str) -> Option<(VariableId, u32)> {
         let Some(&Symbol::Process(process)) = self.names.get(process) else { return None };

@@ -9,7 +9,7 @@ use fathom_model::span::Span;
 
 use super::ast::{self, Logical, Name};
 use super::fold;
-use super::symbols::{Meaning, Symbol, Symbols};
+use super::symbols::{Meaning, ProcessSymbol, Symbol, Symbols};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::nearest::nearest;
 
@@ -51,6 +51,14 @@ impl Usage {
         }
         self.suggestions += 1;
         nearest(name, candidates).map(|candidate| format!("did you mean {}?", quoted(candidate)))
+    }
+
+    /// The state of a process that a name is near to, or all of them.
+    pub(crate) fn suggest_state(&mut self, name: &str, process: &ProcessSymbol) -> Option<String> {
+        if !self.may_suggest() {
+            return None;
+        }
+        self.suggest(name, process.states.keys().map(|state| &**state)).or_else(|| process.states_in_words())
     }
 }
 
@@ -290,7 +298,7 @@ impl<'a> Checker<'a> {
                     "its variable is written {}",
                     quoted(&format!("{}->{}", name.text, state.text))
                 )),
-                false => self.usage.suggest(state.text, process.states.keys().map(|state| &**state)),
+                false => self.usage.suggest_state(state.text, process),
             };
             self.report(Diagnostic::error(message).at(state.span, "no such state").help_if(help));
             return None;

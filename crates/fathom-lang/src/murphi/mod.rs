@@ -45,6 +45,7 @@ use std::sync::Arc;
 
 use fathom_model::expression::Expression;
 use fathom_model::program::Program;
+use fathom_model::span::Span;
 use fathom_model::symmetry::Symmetry;
 
 pub use self::symbols::Symbols;
@@ -94,6 +95,11 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     let mut diagnostics = Diagnostics::default();
     let model = parser::parse(source.text(), &mut diagnostics);
     if diagnostics.error_count() > 0 {
+        return Err(diagnostics);
+    }
+    if model.items.is_empty() {
+        let help = "a model declares variables (`var`), a `startstate` and rules (`rule`)";
+        diagnostics.push(Diagnostic::error("the model is empty").at(Span::default(), "").help(help));
         return Err(diagnostics);
     }
     let (mut tree, scope) = resolve::resolve(&model, options, &mut diagnostics);

@@ -33,7 +33,7 @@ pub(crate) fn warn(tree: &Tree, diagnostics: &mut Diagnostics) {
     walk.doubts.dedup_by_key(|doubt| doubt.span);
     for doubt in walk.doubts {
         let type_text = tree.types.describe(doubt.type_id);
-        let message = "this loop may depend on the order of values that are alike";
+        let message = "this loop may depend on the order of the values of a scalarset";
         let mut diagnostic = Diagnostic::warning(message).at(doubt.span, format!("over {type_text}"));
         for (span, text) in doubt.reasons {
             diagnostic = diagnostic.see(span, text);

@@ -68,6 +68,10 @@ impl<'s, 'd> Parser<'s, 'd> {
         let diagnostic = Diagnostic::error(format!("expected {wanted}, found {}", self.found()));
         let help = match self.kind() {
             TokenKind::Equal if wanted.contains(":=") => Some("an assignment is written `:=`".to_owned()),
+            TokenKind::Equal | TokenKind::Assign if wanted == TokenKind::Colon.text() => Some(
+                "declarations have a colon: `const N : 3;` for constants, `var x : 0..N;` for variables"
+                    .to_owned(),
+            ),
             TokenKind::Assign => Some("a comparison is written `=`".to_owned()),
             kind if kind.is_keyword() && wanted.contains("name") => {
                 Some(format!("{} is a reserved word and cannot be a name", quoted(self.word(self.span()))))

@@ -178,7 +178,9 @@ impl Symbols {
         let (checked, named_values) = (checker.tree, checker.named_values);
         for (span, type_id) in named_values.iter().filter(|_| self.symmetric) {
             let name = checked.types.describe(*type_id);
-            let diagnostic = Diagnostic::error("this tells states apart that are to be one");
+            let diagnostic = Diagnostic::error(
+                "this distinguishes symmetric states, which symmetry reduction treats as one",
+            );
             let diagnostic = diagnostic.at(*span, format!("this is one value of {name}"));
             let help = "quantify over the scalarset (`forall`, `exists`), or give `--symmetry off`";
             diagnostics.push(diagnostic.help(help));

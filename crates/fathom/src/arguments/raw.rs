@@ -10,7 +10,7 @@ use fathom_search::engines::engine::{Engine, Store};
 
 use super::{engine, quantity};
 
-/// A model checker for systems whose state space is larger than memory.
+/// A model checker for systems whose state space does not fit in memory.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "fathom", version, about, arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Arguments {
@@ -22,26 +22,28 @@ pub struct Arguments {
 /// What to do.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Check properties of a model: verdicts, and the runs that violate them
+    /// Check a model: assertions, invariants, deadlocks, LTL formulas; counterexamples for what is violated
     Check(Box<CheckArguments>),
-    /// Count the states of a model: how many, how deep, how many deadlocks
+    /// Explore the state space of a model: count states, write it as a graph
     Explore(Box<ExploreArguments>),
     /// Translate an LTL formula to a Büchi automaton
     Translate(Box<TranslateArguments>),
-    /// Walk through a model step by step, or at random as a bug hunt
+    /// Step through a model by hand, or hunt for violations with random walks
     Simulate(Box<SimulateArguments>),
     /// Execute saved traces again, perhaps after an edit of the model
     Replay(Box<ReplayArguments>),
-    /// Check the certificate of a finished run again, with the reference interpreter
+    /// Check whether a recorded execution of a real system is a behaviour of the model
+    Follow(Box<FollowArguments>),
+    /// Check the certificate of a finished search independently, with the reference interpreter
     Audit(Box<AuditArguments>),
-    /// List the engines that search
+    /// List the search engines and their options
     Engines,
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write all pages to a folder
+    /// Print the manual page, or write all manual pages to a folder
     Man {
         /// The folder
         folder: Option<PathBuf>,
@@ -63,17 +65,26 @@ pub struct CheckArguments {
     /// What is asked about its infinite runs.
     #[command(flatten)]
     pub liveness: LivenessArguments,
-    /// When to end
+    /// What to do about an implication whose left side is never true
+    #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Properties")]
+    pub vacuity: VacuityArgument,
+    /// When to stop
     #[arg(long, value_name = "WHEN", value_enum, default_value_t, help_heading = "Search")]
     pub stop: StopArgument,
-    /// Which engine searches; see `fathom engines`
+    /// The search engine: see `fathom engines`
     #[arg(long, value_name = "NAME", value_parser = engine::checking(), default_value = engine::DEFAULT, help_heading = "Search")]
     pub engine: &'static Engine,
-    /// Choose something about the engine (repeatable); see `fathom engines`
-    #[arg(short = 'E', long = "engine-option", value_name = "KEY=VALUE", help_heading = "Search")]
+    /// Set an option of the engine (repeatable): see `fathom engines`
+    #[arg(
+        short = 'E',
+        long = "engine-option",
+        value_name = "KEY=VALUE",
+        help_heading = "Experts",
+        hide_short_help = true
+    )]
     pub engine_options: Vec<String>,
-    /// Where states are stored by ndfs (ram, tier), or while semi-owcty and ddfs generate them (tier) [default: ram as long as it suffices]
-    #[arg(long, value_name = "NAME", value_enum, help_heading = "Search")]
+    /// Where the engines ndfs, semi-owcty, ddfs and map-ram store states [default: in RAM while they fit]
+    #[arg(long, value_name = "NAME", value_enum, help_heading = "Experts", hide_short_help = true)]
     pub store: Option<StoreArgument>,
     /// With what to search.
     #[command(flatten)]
@@ -81,13 +92,16 @@ pub struct CheckArguments {
     /// Where files go.
     #[command(flatten)]
     pub disk: DiskArguments,
-    /// Put the path of a depth-first search on disk, in a folder of its own under this one
-    #[arg(long, value_name = "DIR", help_heading = "Disk")]
+    /// Put the stack of a depth-first search on disk, under this folder
+    #[arg(long, value_name = "DIR", help_heading = "Experts", hide_short_help = true)]
     pub dir_stack: Option<PathBuf>,
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Write the runs that violate properties, in the form that the name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
+    /// Also print where time and memory went
+    #[arg(long, help_heading = "Output")]
+    pub stats: bool,
+    /// Write counterexamples to a file, in the form that its name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
     /// Write everything as one page of HTML that needs nothing else
@@ -134,10 +148,10 @@ pub struct SimulateArguments {
     /// What is asked about it.
     #[command(flatten)]
     pub questions: QuestionArguments,
-    /// Walk N times at random, on all threads, until a property is violated; --max-depth limits a walk [default: by hand]
+    /// Hunt for violations with N random walks, of at most --max-depth steps each [default: step by hand]
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub random: Option<u64>,
-    /// Where random choices come from: the same seed, the same walks
+    /// Seed of the random walks: the same seed gives the same walks
     #[arg(long, value_name = "S", requires = "random", default_value_t = 1, help_heading = "Search")]
     pub seed: u64,
     /// With what to search.
@@ -146,33 +160,43 @@ pub struct SimulateArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Write a run that violates a property, in the form that the name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
+    /// Write the counterexample to a file, in the form that its name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
 }
 
-/// What is asked about a model. Without any of it, everything the model states is checked.
+/// What is asked about a model, beside everything that it states.
 #[derive(Clone, Debug, Args)]
 pub struct QuestionArguments {
     /// Check that E holds in every state (repeatable)
     #[arg(long = "invariant", value_name = "E", help_heading = "Properties")]
     pub invariants: Vec<String>,
-    /// Ask whether a state where E holds can be reached (repeatable)
+    /// Look for a state where E holds; finding one counts as a violation (repeatable)
     #[arg(long = "reach", value_name = "E", help_heading = "Properties")]
     pub goals: Vec<String>,
-    /// Check a property that the model states, by its name (repeatable)
+    /// Check that a state where E holds is reachable (repeatable)
+    #[arg(long = "expect-reach", value_name = "E", help_heading = "Properties")]
+    pub expected: Vec<String>,
+    /// Check a property that the model states, by name; for use with --only (repeatable)
     #[arg(long = "property", value_name = "NAME", help_heading = "Properties")]
     pub stated: Vec<String>,
-    /// Look for deadlocks: states without a step, or without a step to another state [default: off]
+    /// Check only what the command line names
+    ///
+    /// Without it, everything the model states is checked as well (assertions, invariants, its property process), and deadlocks are looked for.
+    #[arg(long, help_heading = "Properties")]
+    pub only: bool,
+    /// Look for deadlocks of this kind [default: stuck for DVE, stuttering for Murphi]
     #[arg(long, value_name = "KIND", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "stuck", help_heading = "Properties")]
     pub deadlock: Option<DeadlockArgument>,
-    /// Where E holds, a state without a step is a valid end and no deadlock
+    /// States where E holds are valid end states, not deadlocks
     #[arg(long, value_name = "E", help_heading = "Properties")]
     pub deadlock_except: Option<String>,
-    /// Only states where E holds count; steps to others are left out
+    /// Explore only states where E holds
     #[arg(long, value_name = "E", help_heading = "Properties")]
     pub constraint: Option<String>,
-    /// What a fault of the model is: a finding that ends the check, or a number in the report [default: stop; said with --ltl, it looks for faults in all states]
+    /// What to do about faults of the model: overflow, division by zero, ... [default: stop]
+    ///
+    /// Formulas are checked in the product with an automaton, which may leave parts of the model out; `--faults stop` looks for faults everywhere.
     #[arg(long, value_name = "HOW", value_enum, help_heading = "Properties")]
     pub faults: Option<FaultsArgument>,
 }
@@ -180,16 +204,18 @@ pub struct QuestionArguments {
 /// What is asked about infinite runs.
 #[derive(Clone, Debug, Args)]
 pub struct LivenessArguments {
-    /// Check that a formula of LTL holds of every run, as '[] (P_0.wait -> <> P_0.CS)' (repeatable)
+    /// Check that every run satisfies an LTL formula, as in '[] (P_0.wait -> <> P_0.CS)' (repeatable)
     #[arg(long = "ltl", value_name = "F", help_heading = "Properties")]
     pub formulas: Vec<String>,
-    /// Check all properties of an .ltl file (repeatable)
+    /// Check all formulas of an .ltl file (repeatable)
     #[arg(long = "ltl-file", value_name = "FILE", help_heading = "Properties")]
     pub formula_files: Vec<PathBuf>,
-    /// Let NAME stand for an expression in formulas (repeatable)
+    /// Name an expression, for use in formulas (repeatable)
     #[arg(long = "atom", value_name = "NAME=E", value_parser = quantity::definition, help_heading = "Properties")]
     pub atoms: Vec<(String, String)>,
-    /// Only runs count where every process, or each of P, Q, ..., moves again and again unless it is again and again disabled
+    /// Check formulas on weakly fair runs only: fair to every process, or to P, Q, ...
+    ///
+    /// A run is weakly fair to a process that takes infinitely many steps or is disabled infinitely often.
     #[arg(long, value_name = "weak[=P,Q]", value_parser = quantity::fairness, help_heading = "Properties")]
     pub fair: Option<Fairness>,
 }
@@ -197,9 +223,9 @@ pub struct LivenessArguments {
 /// Where a search for infinite runs stores states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StoreArgument {
-    /// An exact table in memory.
+    /// In memory
     Ram,
-    /// Sorted runs on disk.
+    /// On disk
     Tier,
 }
 
@@ -216,72 +242,86 @@ impl StoreArgument {
 /// What a deadlock is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeadlockArgument {
-    /// A state without a step.
+    /// States without a successor
     Stuck,
-    /// A state without a step to another state.
+    /// States without a successor other than themselves
     Stuttering,
-    /// Deadlocks are not looked for.
+    /// Do not look for deadlocks
     Off,
 }
 
 /// What a fault is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FaultsArgument {
-    /// A finding.
+    /// They are errors, with a counterexample
     Stop,
-    /// A number.
+    /// They are only counted
     Report,
+}
+
+/// What becomes of properties that say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum VacuityArgument {
+    /// Print a note
+    #[default]
+    Note,
+    /// Count the property as violated
+    Error,
 }
 
 /// When to end.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum StopArgument {
-    /// At the first violation: other properties may have no verdict then.
+    /// At the first violation
     #[default]
     First,
-    /// When every property has its verdict.
+    /// When every property is decided
     Never,
 }
 
 /// How the engine tier compares new states with known ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PlanArgument {
-    /// Everything known is read for every layer.
+    /// Read all known states for every layer
     Scan,
 }
 
 /// Where the files of the engines tier and auto go, and what becomes of them.
 #[derive(Clone, Debug, Args)]
 pub struct DiskArguments {
-    /// Where the run lives; it stays there [default: a fresh directory under .fathom, removed when the verdict is in]
+    /// Keep the search in this folder, so that it can be resumed
+    ///
+    /// Without it, files go to a fresh folder under .fathom when memory is full, and are removed when the verdict is known.
     #[arg(long, value_name = "DIR", help_heading = "Disk")]
     pub dir: Option<PathBuf>,
-    /// Put what is written and read in order, layers and candidates, on another device: in a folder of the run's own under this one
-    #[arg(long, value_name = "DIR", help_heading = "Disk")]
+    /// Put layers and candidates, which are read and written sequentially, under this folder
+    #[arg(long, value_name = "DIR", help_heading = "Experts", hide_short_help = true)]
     pub dir_bulk: Option<PathBuf>,
-    /// Put what is looked up, known states, on another device, the same way
-    #[arg(long, value_name = "DIR", help_heading = "Disk")]
+    /// Put known states, which are looked up at random, under this folder
+    #[arg(long, value_name = "DIR", help_heading = "Experts", hide_short_help = true)]
     pub dir_index: Option<PathBuf>,
-    /// Keep the run when the verdict is in
+    /// Keep the files of the search when the verdict is known
     #[arg(long, help_heading = "Disk")]
     pub keep: bool,
-    /// Go on with the run in --dir; memory, threads and limits may be others than before. What the folder says is believed: it is as trustworthy as whoever made it, and `fathom audit` checks it
+    /// Resume the search in --dir
+    ///
+    /// Memory, threads and limits may differ from before. The files in the folder are trusted; `fathom audit` checks what a finished search claims.
     #[arg(long, requires = "dir", help_heading = "Disk")]
     pub resume: bool,
-    /// Keep what proves that a property holds, for `fathom audit`
+    /// Keep a certificate of what holds, for `fathom audit`
     #[arg(long, help_heading = "Disk")]
     pub certify: bool,
-    /// The most room that files may take
+    /// Use at most this much disk space
     #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Disk")]
     pub disk_limit: Option<u64>,
-    /// Make what is known last every T, at least: that much is lost at most when the run is killed [default: 5s]
-    #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Disk")]
+    /// Write a checkpoint at least every T: no more work than that is lost when the process is killed [default: 5s]
+    #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Experts", hide_short_help = true)]
     pub commit_every: Option<Duration>,
-    /// Do not keep layers on disk for traces: less room is needed, and a trace takes some searches more
-    #[arg(long, help_heading = "Disk")]
+    /// Delete layers once they are expanded: half the disk space, but a counterexample takes a second search
+    #[arg(long, help_heading = "Experts", hide_short_help = true)]
     pub no_trace: bool,
-    /// How new states are compared with known ones: `scan` reads all that is known for every layer [default: looking up]
-    #[arg(long, value_name = "HOW", value_enum, help_heading = "Disk")]
+    /// How new states are compared with known ones on disk [default: by looking them up]
+    #[arg(long, value_name = "HOW", value_enum, help_heading = "Experts", hide_short_help = true)]
     pub plan: Option<PlanArgument>,
 }
 
@@ -294,11 +334,17 @@ pub struct ExploreArguments {
     /// Which of its states are one.
     #[command(flatten)]
     pub symmetry: SymmetryArguments,
-    /// Which engine searches; see `fathom engines`
+    /// The search engine: see `fathom engines`
     #[arg(long, value_name = "NAME", value_parser = engine::exploring(), default_value = engine::DEFAULT, help_heading = "Search")]
     pub engine: &'static Engine,
-    /// Choose something about the engine (repeatable); see `fathom engines`
-    #[arg(short = 'E', long = "engine-option", value_name = "KEY=VALUE", help_heading = "Search")]
+    /// Set an option of the engine (repeatable): see `fathom engines`
+    #[arg(
+        short = 'E',
+        long = "engine-option",
+        value_name = "KEY=VALUE",
+        help_heading = "Experts",
+        hide_short_help = true
+    )]
     pub engine_options: Vec<String>,
     /// With what to search.
     #[command(flatten)]
@@ -309,39 +355,76 @@ pub struct ExploreArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Explore the product with the model's property process, or with the automaton of a formula given with --ltl
+    /// Also print where time and memory went
+    #[arg(long, help_heading = "Output")]
+    pub stats: bool,
+    /// Explore the product with the model's property process, or with the automaton of --ltl
     #[arg(long, conflicts_with_all = ["dump_program", "dump_layout", "dump_records", "dot", "aut"], help_heading = "Search")]
     pub product: bool,
-    /// The formula whose violations --product looks at
+    /// The formula for --product; the automaton accepts the runs that violate it
     #[arg(long, value_name = "F", requires = "product", help_heading = "Search")]
     pub ltl: Option<String>,
-    /// Print the model as guarded commands, and do not explore it
+    /// Print the model as guarded commands instead of exploring it
     #[arg(long, conflicts_with_all = ["dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub dump_program: bool,
-    /// Print how many bits each variable takes: as declared, as inferred, and as observed in an exploration
+    /// Print the bits of each variable: declared, inferred, and observed
     #[arg(long, conflicts_with_all = ["dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub dump_layout: bool,
-    /// Write all packed states to FILE, in the order found (with one thread)
+    /// Write all packed states to FILE, in the order found (one thread)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub dump_records: Option<PathBuf>,
-    /// Write the graph of a small space for Graphviz
+    /// Write the graph of a small state space for Graphviz
     #[arg(long, value_name = "FILE|-", conflicts_with = "aut", help_heading = "Output")]
     pub dot: Option<PathBuf>,
-    /// Write the graph of a small space in the Aldebaran format
+    /// Write the graph of a small state space in Aldebaran format
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub aut: Option<PathBuf>,
+}
+
+/// Arguments of `follow`.
+#[derive(Clone, Debug, Args)]
+pub struct FollowArguments {
+    /// The model, and what is chosen about it.
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// The log: a JSON object per line, as in {"action": "P_0", "state": {"x": 3}}
+    #[arg(value_name = "LOG")]
+    pub log: PathBuf,
+    /// Allow at most N steps of the model from one line to the next, the observed one included
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    pub steps: u64,
+    /// With what to search.
+    #[command(flatten)]
+    pub resources: FollowResources,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// What following a log may use.
+#[derive(Clone, Debug, Args)]
+pub struct FollowResources {
+    /// Memory limit of the process, as in 512MiB or 2GiB [default: half of the machine's memory]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Search")]
+    pub ram: Option<u64>,
+    /// Give up after this time, as in 30s, 5m or 2h
+    #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Search")]
+    pub time_limit: Option<Duration>,
+    /// Interpret the model instead of compiling it to machine code
+    #[arg(long, help_heading = "Experts", hide_short_help = true)]
+    pub no_jit: bool,
 }
 
 /// Arguments of `audit`.
 #[derive(Clone, Debug, Args)]
 pub struct AuditArguments {
-    /// The directory of the run, as given with --dir
+    /// The folder of the search, as given with --dir
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// The model, if it is no longer where the run found it
+    /// The model, if it has moved since the search
     #[arg(long, value_name = "FILE")]
     pub model: Option<PathBuf>,
-    /// The most memory the process may use, as in 512MiB or 2GiB [default: half of what the machine allows]
+    /// Memory limit of the process, as in 512MiB or 2GiB [default: half of the machine's memory]
     #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
     pub ram: Option<u64>,
     /// What to print.
@@ -384,23 +467,23 @@ pub struct TranslateArguments {
 /// A model, and what is chosen about it.
 #[derive(Clone, Debug, Args)]
 pub struct ModelArguments {
-    /// The model: a DVE file (.dve) or a Murphi file (.m)
+    /// The model: a DVE (.dve) or Murphi (.m) file
     pub model: PathBuf,
-    /// Give a constant of the model another value (repeatable)
+    /// Set a constant of the model (repeatable)
     #[arg(long = "const", value_name = "NAME=V", value_parser = quantity::constant, help_heading = "Model")]
     pub constants: Vec<(String, i64)>,
-    /// What happens when a value does not fit its type: the step faults, or the value wraps around
+    /// What happens when a value does not fit its type (DVE)
     #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Model")]
     pub overflow: OverflowArgument,
-    /// How often a loop of a Murphi model may go round before that is a fault [default: 1000 for `while`; 1000000 for `for`, `forall`, `exists`]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Model")]
+    /// Iterations of a loop in a Murphi model after which it is a fault [default: 1000 for while; 1000000 for for, forall and exists]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Experts", hide_short_help = true)]
     pub max_loop: Option<u32>,
 }
 
 /// Which states are one.
 #[derive(Clone, Debug, Args)]
 pub struct SymmetryArguments {
-    /// Whether states are one that differ only in the names of scalarset values and in the order of multisets [default: on for Murphi]
+    /// Symmetry reduction by scalarsets and multisets (Murphi) [default: on]
     #[arg(long, value_name = "HOW", value_enum, help_heading = "Model")]
     pub symmetry: Option<SymmetryArgument>,
 }
@@ -408,41 +491,41 @@ pub struct SymmetryArguments {
 /// Whether states that are alike are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SymmetryArgument {
-    /// They are.
+    /// Explore one state of each class of symmetric states
     On,
-    /// They are as many as they are.
+    /// Explore every state
     Off,
 }
 
 /// What happens to values that do not fit.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum OverflowArgument {
-    /// The step is a fault.
+    /// The step is a fault
     #[default]
     Fault,
-    /// The value wraps around.
+    /// The value wraps around
     Wrap,
 }
 
 /// With what to search, and how far.
 #[derive(Clone, Debug, Args)]
 pub struct ResourceArguments {
-    /// The most memory the process may use, as in 512MiB or 2GiB [default: half of what the machine allows]
+    /// Memory limit of the process, as in 512MiB or 2GiB [default: half of the machine's memory]
     #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Search")]
     pub ram: Option<u64>,
-    /// Memory for states alone, in place of what --ram leaves
-    #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Search")]
+    /// Memory for states alone, instead of what --ram leaves for them
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Experts", hide_short_help = true)]
     pub data_budget: Option<u64>,
-    /// How many threads search [default: all processors]
+    /// Number of threads [default: all processors]
     #[arg(long, short = 'j', value_name = "N", value_parser = quantity::threads, help_heading = "Search")]
     pub threads: Option<usize>,
-    /// Interpret the model in place of compiling it to machine code
-    #[arg(long, help_heading = "Search")]
+    /// Interpret the model instead of compiling it to machine code
+    #[arg(long, help_heading = "Experts", hide_short_help = true)]
     pub no_jit: bool,
     /// Give up after this time, as in 30s, 5m or 2h
     #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Search")]
     pub time_limit: Option<Duration>,
-    /// Do not go further than D steps from the initial states
+    /// Explore at most D steps from the initial states
     #[arg(long, value_name = "D", help_heading = "Search")]
     pub max_depth: Option<u64>,
 }
@@ -450,13 +533,13 @@ pub struct ResourceArguments {
 /// What to print.
 #[derive(Clone, Debug, Args)]
 pub struct OutputArguments {
-    /// Write the result as JSON (- is standard output)
+    /// Write the report as JSON (- for standard output)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
-    /// How to tell progress: a live line on a terminal and timed lines elsewhere, lines, JSON lines, or nothing
+    /// How to show progress
     #[arg(long, value_name = "HOW", value_enum, default_value_t, help_heading = "Output")]
     pub progress: ProgressArgument,
 }
@@ -464,13 +547,13 @@ pub struct OutputArguments {
 /// How to tell progress.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub enum ProgressArgument {
-    /// As fits where standard error goes.
+    /// A live display on a terminal, timed lines elsewhere
     #[default]
     Auto,
-    /// Lines.
+    /// Timed lines
     Plain,
-    /// JSON lines.
+    /// JSON lines
     Json,
-    /// Nothing.
+    /// Nothing
     None,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fathom_check::answers::check::Stop;
 use fathom_check::export::GraphFormat;
-use fathom_check::folder::disk_settings::DiskSettings;
+use fathom_check::folder::disk_settings::{DiskSettings, Resume};
 use fathom_check::machine;
 use fathom_check::model::assemble::{Language, ModelOptions, ModelSettings};
 use fathom_check::questions::liveness_property::LivenessQuestions;
@@ -17,14 +17,14 @@ use fathom_search::engines::{auto, registry, tier};
 
 use super::raw::{
     AuditArguments, CheckArguments, DeadlockArgument, DiskArguments, ExploreArguments, FaultsArgument,
-    LivenessArguments, ModelArguments, OutputArguments, OverflowArgument, ProgressArgument,
-    QuestionArguments, ReplayArguments, ResourceArguments, SimulateArguments, StopArgument, StoreArgument,
-    SymmetryArgument, SymmetryArguments,
+    FollowArguments, FollowResources, LivenessArguments, ModelArguments, OutputArguments, OverflowArgument,
+    ProgressArgument, QuestionArguments, ReplayArguments, ResourceArguments, SimulateArguments, StopArgument,
+    StoreArgument, SymmetryArgument, SymmetryArguments, VacuityArgument,
 };
 use crate::report::text::bytes;
 use crate::settings::{
-    AuditSettings, CheckSettings, Destination, Dump, ExploreSettings, OutputSettings, ProgressMode,
-    ReplaySettings, ReportFiles, SimulateSettings, TraceFile, TraceFormat, Walk,
+    AuditSettings, CheckSettings, Destination, Dump, ExploreSettings, FollowSettings, OutputSettings,
+    ProgressMode, ReplaySettings, ReportFiles, SimulateSettings, TraceFile, TraceFormat, Walk,
 };
 
 /// The arguments do not make sense together.
@@ -39,7 +39,7 @@ impl ExploreArguments {
         if self.dump_records.is_some() {
             if self.resources.threads.is_some_and(|threads| threads > 1) {
                 return Err(UsageError(
-                    "--dump-records writes states in the order found, which needs one thread: leave --threads out or make it 1"
+                    "--dump-records writes states in the order found, which needs one thread: leave --threads out, or set it to 1"
                         .into(),
                 ));
             }
@@ -53,7 +53,7 @@ impl ExploreArguments {
             (None, Some(path)) => Some((GraphFormat::Aut, destination(path))),
             (None, None) => None,
         };
-        let output = self.output.validate();
+        let output = self.output.validate(self.stats);
         if output.json == Some(Destination::Standard) && matches!(graph, Some((_, Destination::Standard))) {
             return Err(UsageError(
                 "--json and the graph cannot both go to standard output: give one of them a file".into(),
@@ -86,20 +86,20 @@ impl CheckArguments {
         let Engine { name, threads, stores, .. } = engine.engine;
         if *threads == Threads::One && self.resources.threads.is_some_and(|threads| threads > 1) {
             return Err(UsageError(format!(
-                "the engine {name} searches with one thread: leave --threads out or make it 1"
+                "the engine {name} uses one thread: leave --threads out, or set it to 1"
             )));
         }
         if self.store.is_some_and(|store| !stores.contains(&store.store())) {
             let of = |store: StoreArgument| engines(|engine| engine.stores.contains(&store.store()));
             return Err(UsageError(format!(
-                "--store ram is for the engine {}, --store tier for {}: give --engine, too",
+                "--store ram is for the engine {}, --store tier for {}: choose one with --engine",
                 of(StoreArgument::Ram),
                 of(StoreArgument::Tier)
             )));
         }
         if self.dir_stack.is_some() && !engine.engine.has_path() {
             return Err(UsageError(format!(
-                "--dir-stack is for the engines {}, which search depth-first: give --engine, too",
+                "--dir-stack is for the engines {}, which search depth-first: choose one with --engine",
                 engines(Engine::has_path)
             )));
         }
@@ -110,7 +110,8 @@ impl CheckArguments {
         let generation = self.disk.chosen(generation, &[])?;
         let disk = self.disk.validate(engine.engine)?;
         let mut questions = self.questions.validate()?;
-        questions.liveness = self.liveness.validate();
+        questions.liveness = self.liveness.validate()?;
+        refuse_only_nothing(&questions)?;
         let stop = match self.stop {
             StopArgument::First => Stop::First,
             StopArgument::Never => Stop::Never,
@@ -119,12 +120,13 @@ impl CheckArguments {
             model: self.symmetry.choose(self.model.validate())?,
             questions,
             stop,
+            refuse_vacuous: self.vacuity == VacuityArgument::Error,
             engine,
             generation,
             stack: self.dir_stack,
             resources: self.resources.validate()?,
             disk,
-            output: self.output.validate(),
+            output: self.output.validate(self.stats),
             trace: self.trace.map(trace_file).transpose()?,
             files: ReportFiles {
                 html: self.html,
@@ -145,16 +147,51 @@ impl AuditArguments {
             folder: self.folder,
             model: self.model,
             resources: Resources { ram: self.ram.unwrap_or(machine.ram), threads: 1, ..machine },
-            output: self.output.validate(),
+            output: self.output.validate(false),
         })
     }
+}
+
+impl FollowArguments {
+    /// The settings that these arguments mean.
+    pub fn validate(self) -> Result<FollowSettings, UsageError> {
+        let FollowResources { ram, time_limit, no_jit } = self.resources;
+        refuse_more_than_there_is("--ram", ram)?;
+        let machine = Resources::of_this_machine();
+        let ram = ram.unwrap_or(machine.ram);
+        Ok(FollowSettings {
+            model: self.model.validate(),
+            log: self.log,
+            steps: self.steps,
+            resources: Resources { ram, threads: 1, jit: !no_jit, time_limit, ..machine },
+            output: self.output.validate(false),
+        })
+    }
+}
+
+/// Only nothing is no question.
+fn refuse_only_nothing(questions: &Questions) -> Result<(), UsageError> {
+    let Questions { invariants, goals, expected, stated, deadlock, valid_end, .. } = questions;
+    let lists = [invariants, goals, expected, stated];
+    let named = lists.iter().any(|list| !list.is_empty())
+        || !questions.liveness.is_empty()
+        || deadlock.is_some_and(|kind| kind != DeadlockKind::Off)
+        || valid_end.is_some()
+        || questions.faults_asked;
+    if questions.only && !named {
+        return Err(UsageError(
+            "--only checks what the command line names, and it names nothing: add --property NAME, --invariant E, --reach E, --ltl F or --deadlock, or leave --only out"
+                .into(),
+        ));
+    }
+    Ok(())
 }
 
 /// Where stages are no layers, nobody knows how deep a state is.
 fn refuse_depth(engine: &Engine, max_depth: Option<u64>) -> Result<(), UsageError> {
     if max_depth.is_some() && engine.body == Body::Stages && !engine.layers {
         return Err(UsageError(format!(
-            "the engine {} does not search layer by layer and knows no depth: leave --max-depth out",
+            "the engine {} does not search in layers and has no depth: leave --max-depth out",
             engine.name
         )));
     }
@@ -196,10 +233,10 @@ impl DiskArguments {
         if let Some((name, _)) = given.iter().find(|(_, given)| *given && !engine.resumes) {
             return Err(UsageError(match engine.body {
                 Body::DepthFirst => format!(
-                    "{name} is for searches that can be resumed, and a depth-first one cannot: its stack and its sets change with every step and are never committed, and its files go when it ends; leave --engine out, or make it semi-owcty, which answers the same questions"
+                    "{name} is for searches that can be resumed, and a depth-first search cannot: leave --engine out, or choose semi-owcty, which answers the same questions"
                 ),
                 _ => format!(
-                    "{name} is for searches that can be resumed, and only the engines {} make such: leave --engine out, or make it one of those",
+                    "{name} is for searches that can be resumed: leave --engine out, or choose one of {}",
                     engines(|engine| engine.resumes)
                 ),
             }));
@@ -207,14 +244,12 @@ impl DiskArguments {
         let has_plan = engine.options.iter().any(|option| option.key == "plan");
         if self.plan.is_some() && matches!(engine.run, Run::States(_)) && !has_plan {
             let name = engine.name;
-            return Err(UsageError(format!(
-                "--plan is not for the engine {name}, which has but one: leave it out"
-            )));
+            return Err(UsageError(format!("--plan does not apply to the engine {name}: leave it out")));
         }
         for (name, folder) in [("--dir-bulk", &self.dir_bulk), ("--dir-index", &self.dir_index)] {
             if folder.as_ref().is_some_and(|folder| folder.to_str().is_none()) {
                 return Err(UsageError(format!(
-                    "{name} is written down with the run as text, and this name is none: choose one in UTF-8"
+                    "{name} is stored with the search as text: choose a name in UTF-8"
                 )));
             }
         }
@@ -222,7 +257,7 @@ impl DiskArguments {
         Ok(DiskSettings {
             folder: self.dir,
             keep: self.keep || self.certify,
-            resume: self.resume,
+            resume: if self.resume { Resume::Always } else { Resume::Never },
             limit: self.disk_limit,
             commit_every: self.commit_every.unwrap_or(default.commit_every),
             bulk: self.dir_bulk,
@@ -239,7 +274,7 @@ impl SimulateArguments {
             Some(walks) => Walk::Random { walks, seed: self.seed },
             None if self.output.json.is_some() || self.trace.is_some() => {
                 return Err(UsageError(
-                    "--json and --trace need --random: a walk by hand has no result".into(),
+                    "--json and --trace need --random: stepping by hand has no result".into(),
                 ));
             }
             None if self.questions.constraint.is_some() => {
@@ -249,12 +284,14 @@ impl SimulateArguments {
             }
             None => Walk::ByHand,
         };
+        let questions = self.questions.validate()?;
+        refuse_only_nothing(&questions)?;
         Ok(SimulateSettings {
             model: self.model.validate(),
-            questions: self.questions.validate()?,
+            questions,
             walk,
             resources: self.resources.validate()?,
-            output: self.output.validate(),
+            output: self.output.validate(false),
             trace: self.trace.map(trace_file).transpose()?,
         })
     }
@@ -280,6 +317,8 @@ impl QuestionArguments {
         Ok(Questions {
             invariants: self.invariants,
             goals: self.goals,
+            expected: self.expected,
+            only: self.only,
             stated: self.stated,
             deadlock,
             valid_end: self.deadlock_except,
@@ -292,13 +331,18 @@ impl QuestionArguments {
 }
 
 impl LivenessArguments {
-    fn validate(self) -> LivenessQuestions {
-        LivenessQuestions {
+    fn validate(self) -> Result<LivenessQuestions, UsageError> {
+        if !self.atoms.is_empty() && self.formulas.is_empty() && self.formula_files.is_empty() {
+            return Err(UsageError(
+                "--atom names expressions for formulas, and there is none: add --ltl F".into(),
+            ));
+        }
+        Ok(LivenessQuestions {
             formulas: self.formulas,
             files: self.formula_files,
             atoms: self.atoms,
             fairness: self.fair.unwrap_or_default(),
-        }
+        })
     }
 }
 
@@ -320,8 +364,7 @@ impl SymmetryArguments {
         let is_dve = Language::of(&model.path) == Some(Language::Dve);
         if is_dve && self.symmetry == Some(SymmetryArgument::On) {
             return Err(UsageError(
-                "--symmetry on is for Murphi: DVE has no scalarsets and no multisets, so no states are alike"
-                    .into(),
+                "--symmetry on is for Murphi: DVE has no scalarsets and no multisets to reduce by".into(),
             ));
         }
         model.options.symmetry = !is_dve && self.symmetry != Some(SymmetryArgument::Off);
@@ -337,7 +380,7 @@ impl ResourceArguments {
             && data > ram
         {
             return Err(UsageError(format!(
-                "--data-budget {} is a part of --ram, and that is {}: give less of the one or more of the other",
+                "--data-budget {} is more than --ram {}, which it is a part of: lower the first, or raise the second",
                 bytes(data),
                 bytes(ram)
             )));
@@ -357,7 +400,7 @@ impl ResourceArguments {
 fn refuse_more_than_there_is(option: &str, asked: Option<u64>) -> Result<(), UsageError> {
     match (asked, machine::memory()) {
         (Some(asked), Some(there)) if asked > there => Err(UsageError(format!(
-            "{option} {} is more than the {} that this machine has for the process: give less, or leave {option} out",
+            "{option} {} is more than the {} that this machine has for the process: lower it, or leave {option} out",
             bytes(asked),
             bytes(there)
         ))),
@@ -366,7 +409,7 @@ fn refuse_more_than_there_is(option: &str, asked: Option<u64>) -> Result<(), Usa
 }
 
 impl OutputArguments {
-    fn validate(self) -> OutputSettings {
+    fn validate(self, stats: bool) -> OutputSettings {
         let progress = match self.progress {
             ProgressArgument::Auto if self.quiet => ProgressMode::None,
             ProgressArgument::Auto => ProgressMode::Auto,
@@ -374,7 +417,7 @@ impl OutputArguments {
             ProgressArgument::Json => ProgressMode::Json,
             ProgressArgument::None => ProgressMode::None,
         };
-        OutputSettings { json: self.json.map(destination), quiet: self.quiet, progress }
+        OutputSettings { json: self.json.map(destination), quiet: self.quiet, progress, stats }
     }
 }
 

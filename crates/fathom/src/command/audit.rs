@@ -12,7 +12,7 @@ use fathom_check::model::assemble::{Model, ModelSettings};
 use fathom_check::questions::assumption::Choices;
 use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom_check::questions::plan::Plan;
-use fathom_check::questions::property::{Faults, Property};
+use fathom_check::questions::property::{Faults, Property, PropertyKind};
 use fathom_check::resources::Resources;
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
@@ -250,7 +250,15 @@ fn summary(
         plural(audited.transitions, "step")
     ));
     for Property { name, kind, .. } in plan.iter().flat_map(|plan| &plan.properties) {
-        line(format!("{} {name}: violated in none of them", kind.word()));
+        line(match kind {
+            PropertyKind::Cover { .. } | PropertyKind::Expected { .. } => {
+                format!(
+                    "{} {name}: not audited: the states prove what never happens, not what does",
+                    kind.word()
+                )
+            }
+            _ => format!("{} {name}: violated in none of them", kind.word()),
+        });
     }
     line(format!(
         "states, transitions, {}, {} and checksum {} as the run said",

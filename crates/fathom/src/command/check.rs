@@ -11,7 +11,7 @@ use fathom_check::folder::home::Home;
 use fathom_check::folder::identity::Identity;
 use fathom_check::model::assemble::Model;
 use fathom_check::questions::assumption::Choices;
-use fathom_check::questions::liveness_property::LivenessProperty;
+use fathom_check::questions::liveness_property::{Fairness, LivenessProperty};
 use fathom_check::questions::plan::Plan;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::auto;
@@ -23,10 +23,11 @@ use crate::report::escape::{Escaping, Printable};
 use crate::report::formats::{dot, github, itf, junit, mermaid, sarif, vcd};
 use crate::report::json::{self, Report};
 use crate::report::page;
+use crate::report::text::Told;
 use crate::report::trace::{self, Sheet, TraceDocument};
 use crate::report::{Exit, text};
 use crate::session::Session;
-use crate::settings::{CheckSettings, Destination, ReportFiles, TraceFormat};
+use crate::settings::{CheckSettings, Destination, OutputSettings, ReportFiles, TraceFormat};
 
 /// Checks a model and reports.
 pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> {
@@ -47,7 +48,10 @@ pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> 
     };
     let ReportFiles { html, junit, sarif, .. } = &settings.files;
     let (html, junit, sarif) = (file(html)?, file(junit)?, file(sarif)?);
-    let checked = checked(&model, &plan, settings, session)?;
+    let mut checked = checked(&model, &plan, settings, session)?;
+    if settings.refuse_vacuous {
+        checked = checked.refusing_vacuity();
+    }
     let questions = &settings.questions;
     let choices = Choices {
         options: &settings.model.options,
@@ -56,8 +60,10 @@ pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> 
         fair: &questions.liveness.fair_processes(&model)?,
         max_depth: settings.resources.max_depth,
     };
+    let OutputSettings { quiet, stats, .. } = settings.output;
     let outputs = Outputs {
-        quiet: settings.output.quiet,
+        quiet,
+        stats,
         json: json_output,
         trace: trace_output,
         html,
@@ -78,6 +84,10 @@ fn checked(
     let questions = &settings.questions;
     let properties = questions.liveness(model)?;
     let about_states = properties.is_empty() || !plan.asks_nothing() || questions.faults_asked;
+    anyhow::ensure!(
+        !properties.is_empty() || questions.liveness.fairness == Fairness::None,
+        "--fair says which infinite runs a formula is checked on, and there is no formula: add --ltl F"
+    );
     refuse_contradictions(plan, settings, properties.len(), about_states)?;
     let liveness = LivenessSettings {
         engine: liveness_engine(settings, !properties.is_empty())?,
@@ -119,20 +129,20 @@ fn refuse_contradictions(
     let constrained = settings.questions.constraint.is_some();
     anyhow::ensure!(
         !constrained || properties == 0,
-        "--constraint leaves steps out, and formulas speak of all runs: leave it out, or ask about states alone"
+        "--constraint leaves steps out, and formulas and property processes speak of all runs: leave it out, or name what to check with --only"
     );
     anyhow::ensure!(
         settings.disk.keep_layers || properties == 0,
-        "--no-trace drops layers, and a run that violates a formula is found by them: leave it out"
+        "--no-trace drops layers, and a counterexample to a formula or property process is found by them: leave it out, or name what to check with --only"
     );
     let searches = properties + usize::from(about_states);
     anyhow::ensure!(
         settings.disk.folder.is_none() || properties == 0 || searches == 1,
-        "one run lives in --dir, and a property of infinite runs has a run of its own: ask one question at a time, or leave --dir out"
+        "a folder (--dir) holds one search, and this check needs {searches}: one for each property of infinite runs and one for all others; name one with --only, as in --only --ltl F or --only --property NAME, or leave --dir out"
     );
     anyhow::ensure!(
         !constrained || plan.possibilities.is_empty(),
-        "--constraint leaves steps out, and `liveness` speaks of all of them: leave it out, or ask for others with --property"
+        "--constraint leaves steps out, and `liveness` properties speak of all of them: leave it out, or name what to check with --only"
     );
     Ok(())
 }
@@ -140,16 +150,20 @@ fn refuse_contradictions(
 /// The engine for infinite runs, if any are asked about.
 fn liveness_engine(settings: &CheckSettings, asked: bool) -> anyhow::Result<LivenessEngine> {
     let name = settings.engine.engine.name;
+    anyhow::ensure!(
+        asked || !matches!(settings.engine.engine.run, Run::Runs | Run::Generated(_)),
+        "the engine {name} answers questions about infinite runs alone, and none is asked: leave --engine out, or add --ltl F"
+    );
     let engine = match LivenessEngine::of(settings.engine.engine) {
         Some(engine) => engine,
         None if asked => anyhow::bail!(
-            "the engine {name} answers no question about infinite runs: leave --engine out, or ask about states alone"
+            "the engine {name} answers no question about infinite runs: leave --engine out, or name what to check with --only"
         ),
         None => LivenessEngine::default(),
     };
     anyhow::ensure!(
         !settings.disk.lasts() || engine.lasts() || !asked,
-        "the engine {} leaves nothing behind that proves what it says: leave --engine out, or make it semi-owcty",
+        "the engine {} leaves no certificate: leave --engine out, or choose semi-owcty",
         engine.name()
     );
     Ok(engine)
@@ -164,15 +178,13 @@ fn liveness_checked(
     session: &Session,
 ) -> anyhow::Result<Checked> {
     let meter = match liveness.engine {
-        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Generated(_) => {
-            std::convert::identity
-        }
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
+        _ => std::convert::identity,
     };
     let watcher = watcher(session, &settings.output, meter)?;
     let home = match liveness.engine {
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
-        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Generated(_) => {
+        _ => {
             let identity = liveness.identity(model, property, &settings.model)?;
             Some(home(&settings.disk, liveness.generation.engine, identity, settings.output.quiet, session)?)
         }
@@ -207,14 +219,8 @@ fn states_checked(
             let watcher = watcher(session, &settings.output, Meter::of_depth_first)?;
             Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
         }
-        // It is for the formulas; all that is asked about states is whether they fault.
-        Run::Runs | Run::Generated(_) if plan.asks_nothing() && settings.questions.faults_asked => {
-            layers(&Chosen::plain(&auto::ENGINE))
-        }
-        Run::Runs | Run::Generated(_) => anyhow::bail!(
-            "the engine {} answers questions about infinite runs alone: leave --engine out",
-            settings.engine.engine.name
-        ),
+        // It is for the formulas; what is asked about states has the default engine.
+        Run::Runs | Run::Generated(_) => layers(&Chosen::plain(&auto::ENGINE)),
     }
 }
 
@@ -237,6 +243,7 @@ fn home_of(
 #[derive(Default)]
 pub(super) struct Outputs {
     pub(super) quiet: bool,
+    pub(super) stats: bool,
     pub(super) json: Option<Output>,
     pub(super) trace: Option<(TraceFormat, Output)>,
     pub(super) html: Option<Output>,
@@ -253,12 +260,14 @@ pub(super) fn report(
     choices: &Choices<'_>,
     outputs: Outputs,
 ) -> anyhow::Result<Exit> {
-    let Outputs { quiet, json, trace, html, junit, sarif, annotate } = outputs;
+    let Outputs { quiet, stats, json, trace, html, junit, sarif, annotate } = outputs;
     let taken = json.as_ref().is_some_and(Output::is_standard);
     let assumptions = choices.assumptions(model, checked.exploration.limit);
     warn_of_nothing(checked, choices, quiet);
-    stream_summary(quiet, taken, |out| text::write_checked(model, checked, &assumptions, out))?;
-    let report = || Report::of_check(command, model, checked, &assumptions);
+    let unchecked = choices.questions.map_or(Vec::new(), |questions| questions.unchecked(model));
+    let told = Told { model, checked, assumptions: &assumptions, unchecked: &unchecked, stats };
+    stream_summary(quiet, taken, |out| text::write_checked(&told, out))?;
+    let report = || Report::of_check(command, &told);
     let page = |out: &mut dyn Write| page::write(model, checked, report(), out);
     if let Some((format, output)) = trace {
         let one = checked.answers.iter().find_map(|answer| answer.trace.as_ref());
@@ -293,7 +302,7 @@ fn warn_of_nothing(checked: &Checked, choices: &Choices<'_>, quiet: bool) {
     let constraint = choices.questions.and_then(|questions| questions.constraint.as_deref());
     say(&match constraint {
         Some(constraint) => format!(
-            "warning: no initial state meets the constraint {}, so nothing was checked",
+            "warning: no initial state satisfies the constraint {}, so nothing was checked",
             Printable(constraint.trim())
         ),
         None => "warning: the model has no initial state, so nothing was checked".to_owned(),

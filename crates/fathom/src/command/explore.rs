@@ -63,7 +63,7 @@ pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit
         ),
     )?;
     settle(home.as_ref(), &mut exploration)?;
-    let summary = text::exploration(&model, &exploration);
+    let summary = text::exploration(&model, &exploration, settings.output.stats);
     print_summary(&summary, settings.output.quiet, taken)?;
     if let Some(output) = json_output {
         output.write(json::to_text(&Report::of_exploration(&model, &exploration)).as_bytes())?;

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod check;
 pub mod engines;
 pub mod explore;
+pub mod follow;
 pub mod help;
 mod output;
 pub mod replay;
@@ -46,7 +47,9 @@ fn read_model(settings: &ModelSettings, resources: &Resources, quiet: bool) -> R
         say_coloured(&model.warnings().render(model.source(), std::io::stderr().is_terminal()));
     }
     for name in model.told_apart().iter().filter(|_| !quiet).take(SHOWN_MAX) {
-        say(&format!("warning: values of the scalarset {name} are told apart, so it has no symmetry"));
+        say(&format!(
+            "warning: the model distinguishes the values of the scalarset {name}, so there is no symmetry reduction by it"
+        ));
     }
     Ok(model)
 }
@@ -68,7 +71,10 @@ fn granted(resources: &Resources, quiet: bool) -> Resources {
     let threads = machine::threads_within(resources.ram, resources.threads);
     if threads < resources.threads && !quiet {
         let (used, ram) = (plural(threads as u64, "thread"), bytes(resources.ram));
-        say(&format!("note: {used} instead of {}: {ram} of --ram hold no more", resources.threads));
+        say(&format!(
+            "note: using {used} instead of {}: --ram {ram} has room for no more",
+            resources.threads
+        ));
     }
     Resources { threads, ..resources.clone() }
 }
@@ -93,11 +99,11 @@ fn home(
     let home = Home::new(settings, identity);
     if settings.lasts() || engine.files == Files::Always {
         home.volume()?;
-        session.can_go_on(resume_command(&home));
+        session.can_go_on(resume_command(&home, None), resume_command(&home, Some(Limit::Time)));
     }
     if let Some(folder) = home.folder().filter(|_| home.starts_over() && !quiet) {
         say(&format!(
-            "note: no checkpoint in {} yet: the search starts from the beginning",
+            "note: there is no checkpoint in {} yet: starting from the beginning",
             folder.display()
         ));
     }
@@ -108,8 +114,10 @@ fn home(
 fn searched<T>(home: Option<&Home>, outcome: Result<T, RunError>) -> anyhow::Result<T> {
     match (outcome, home) {
         (Err(error), Some(home)) if home.settle(false).unwrap_or(false) && !error.is_damage() => {
-            let command = resume_command(home);
-            Err(anyhow::anyhow!("{error}\nwhat was committed is kept; to go on:\n  {command}"))
+            let command = resume_command(home, None);
+            Err(anyhow::anyhow!(
+                "{error}\nthe search up to its last checkpoint is kept; to resume it:\n  {command}"
+            ))
         }
         (outcome, _) => Ok(outcome?),
     }
@@ -121,15 +129,15 @@ fn settle(home: Option<&Home>, exploration: &mut Exploration) -> anyhow::Result<
     if let (Some(home), Some(disk)) = (home, &mut exploration.disk) {
         let stays = home.settle(done)?;
         disk.folder = home.folder().filter(|_| stays).map(ToOwned::to_owned);
-        disk.resume = (stays && !done).then(|| resume_command(home));
+        disk.resume = (stays && !done).then(|| resume_command(home, exploration.limit));
     }
     Ok(())
 }
 
-/// The command that was given, in the form that goes on with its run.
-fn resume_command(home: &Home) -> String {
+/// The command that was given, in the form that resumes its search: without the limit that ended it.
+fn resume_command(home: &Home, limit: Option<Limit>) -> String {
     let mut words: Vec<OsString> = vec!["fathom".into()];
-    words.extend(std::env::args_os().skip(1));
+    words.extend(without(std::env::args_os().skip(1), limit.and_then(option_of)));
     if let Some(folder) = home.folder()
         && !words.iter().any(|word| word == "--dir" || word.as_bytes().starts_with(b"--dir="))
     {
@@ -139,6 +147,32 @@ fn resume_command(home: &Home) -> String {
         words.push("--resume".into());
     }
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The option that sets a limit, if one does.
+fn option_of(limit: Limit) -> Option<&'static str> {
+    match limit {
+        Limit::Time => Some("--time-limit"),
+        Limit::Depth => Some("--max-depth"),
+        Limit::Disk => Some("--disk-limit"),
+        _ => None,
+    }
+}
+
+/// Words without an option and its value.
+fn without(words: impl Iterator<Item = OsString>, option: Option<&str>) -> Vec<OsString> {
+    let (mut kept, mut is_value) = (Vec::new(), false);
+    for word in words {
+        let is_option = option.is_some_and(|option| word == option);
+        let holds_value = option.is_some_and(|option| {
+            word.as_bytes().strip_prefix(option.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
+        });
+        if !(is_value || is_option || holds_value) {
+            kept.push(word);
+        }
+        is_value = is_option;
+    }
+    kept
 }
 
 /// A word as a shell reads it; one that is not text as bash and its kind do.
@@ -157,4 +191,19 @@ fn quoted(word: &OsStr) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_that_was_hit_is_left_out() {
+        let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let given = words("check m.dve --time-limit 5s --max-depth=3 -j 2");
+        let left = |limit| without(given.clone().into_iter(), option_of(limit));
+        assert_eq!(left(Limit::Time), words("check m.dve --max-depth=3 -j 2"));
+        assert_eq!(left(Limit::Depth), words("check m.dve --time-limit 5s -j 2"));
+        assert_eq!(left(Limit::Interrupt), given);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fathom_check::answers::check::{Answer, Checked, Verdict};
+use fathom_check::answers::check::{Answer, Verdict};
 use fathom_check::answers::coverage::{Coverage, Uncovered};
 use fathom_check::answers::exploration::{AutomatonFigures, Exploration, Usage};
 use fathom_check::engines::figures::{
@@ -10,11 +10,14 @@ use fathom_check::engines::figures::{
 };
 use fathom_check::limit::Limit;
 use fathom_check::model::assemble::Model;
-use fathom_check::trace::{Told, Trace};
+use fathom_check::questions::unchecked::Unchecked;
+use fathom_check::trace::{Told as ToldTrace, Trace};
 use fathom_lang::source::SourceText;
 use fathom_search::task::Duplicates;
 use serde::Serialize;
 use serde_json::ser::Formatter;
+
+use super::text::Told;
 
 /// The version of the object.
 pub const SCHEMA: u32 = 2;
@@ -55,6 +58,9 @@ pub struct Report<'a> {
     /// What was checked; not there unless something was to be checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub properties: Option<Vec<PropertyReport<'a>>>,
+    /// What was not checked although the model states it or a check asks it by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<Vec<UncheckedReport>>,
     /// How many distinct states there are; null if that is not known.
     pub states: Option<u64>,
     /// An estimate of it, where an engine makes one.
@@ -113,6 +119,18 @@ pub struct Report<'a> {
     pub seconds: f64,
 }
 
+/// What was not checked.
+#[derive(Clone, Debug, Serialize)]
+pub struct UncheckedReport {
+    /// What it is called.
+    pub name: String,
+    /// The line where the model states it, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The option that left it out.
+    pub option: &'static str,
+}
+
 /// What came of a property.
 #[derive(Clone, Debug, Serialize)]
 pub struct PropertyReport<'a> {
@@ -130,7 +148,7 @@ pub struct PropertyReport<'a> {
     /// Whether it is an implication whose left side was never true.
     pub vacuous: bool,
     /// The run that violates it.
-    pub trace: Option<Told<'a>>,
+    pub trace: Option<ToldTrace<'a>>,
     /// Why there is no trace of a violation, if there is none: the limit that ended the search for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untraced: Option<&'static str>,
@@ -248,12 +266,8 @@ impl<'a> Report<'a> {
     }
 
     /// The report of `check` and other commands that check.
-    pub fn of_check(
-        command: &'static str,
-        model: &'a Model,
-        checked: &'a Checked,
-        assumptions: &[String],
-    ) -> Report<'a> {
+    pub fn of_check(command: &'static str, told: &Told<'a>) -> Report<'a> {
+        let Told { model, checked, assumptions, unchecked, .. } = *told;
         let pruned = checked.exploration.limit.is_none();
         let property = |answer: &'a Answer| {
             let note = (pruned && answer.is_open()).then_some(PRUNED);
@@ -263,7 +277,8 @@ impl<'a> Report<'a> {
         let properties = checked.answers.iter().map(property).collect();
         let verdict = checked.verdict().word();
         let report = Report::new(command, model, &checked.exploration, verdict, Some(properties));
-        Report { assumptions: Some(assumptions.to_vec()), ..report }
+        let unchecked = unchecked.iter().map(|it| UncheckedReport::of(model, it)).collect();
+        Report { assumptions: Some(assumptions.to_vec()), unchecked: Some(unchecked), ..report }
     }
 
     fn new(
@@ -288,6 +303,7 @@ impl<'a> Report<'a> {
             limit: exploration.limit.map(Limit::word),
             assumptions: None,
             properties,
+            unchecked: None,
             states: counts.states,
             states_estimate: counts.states_estimate,
             visits: counts.visits,
@@ -312,6 +328,16 @@ impl<'a> Report<'a> {
             resume: exploration.disk.as_ref().and_then(|disk| disk.resume.clone()),
             threads: exploration.usage.threads,
             seconds: rounded(exploration.usage.elapsed.as_secs_f64()),
+        }
+    }
+}
+
+impl UncheckedReport {
+    fn of(model: &Model, unchecked: &Unchecked) -> UncheckedReport {
+        UncheckedReport {
+            name: unchecked.name.clone(),
+            line: unchecked.span.map(|span| model.source().position(span.start).line),
+            option: unchecked.option,
         }
     }
 }

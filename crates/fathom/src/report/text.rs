@@ -12,18 +12,22 @@ use fathom_check::limit::Limit;
 use fathom_check::model::assemble::Model;
 pub use fathom_check::numbers::{bytes, count, plural};
 use fathom_check::questions::property::{Property, PropertyKind};
+use fathom_check::questions::unchecked::Unchecked;
+
+use fathom_search::engines::{ram, registry};
+use fathom_search::task::ProgressFigures;
 
 use super::trace::Sheet;
 
 use super::escape::Printable;
 
 /// What is said where faults were not looked for everywhere.
-const PRUNED: &str = "note: faults were not looked for everywhere, only where the formula leads; --faults stop looks everywhere";
+const PRUNED: &str = "note: faults were not looked for everywhere, only where the formula's automaton leads; --faults stop looks everywhere";
 /// How many things that never happened are listed.
 const UNCOVERED_SHOWN: usize = 10;
 
 /// The summary of `explore`.
-pub fn exploration(model: &Model, exploration: &Exploration) -> String {
+pub fn exploration(model: &Model, exploration: &Exploration, stats: bool) -> String {
     let mut text = String::new();
     let verdict = match exploration.limit {
         None => "finished".to_owned(),
@@ -31,7 +35,7 @@ pub fn exploration(model: &Model, exploration: &Exploration) -> String {
     };
     let _ = writeln!(text, "{}: {verdict}\n", Printable(model.source().name()));
     text.push_str(&symmetry(model));
-    text.push_str(&figures(exploration));
+    text.push_str(&figures(exploration, stats));
     if let Some(coverage) = &exploration.coverage {
         text.push_str(&uncovered(model, coverage, exploration.limit.is_some()));
     }
@@ -39,35 +43,36 @@ pub fn exploration(model: &Model, exploration: &Exploration) -> String {
     text
 }
 
+/// What is told of a check.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// What was checked.
+    pub model: &'a Model,
+    /// What came of it.
+    pub checked: &'a Checked,
+    /// What the verdicts take for granted.
+    pub assumptions: &'a [String],
+    /// What was left out.
+    pub unchecked: &'a [Unchecked],
+    /// Whether it is told where time and memory went.
+    pub stats: bool,
+}
+
 /// Writes the summary of `check`: a line per property, the runs, the figures.
-pub fn write_checked(
-    model: &Model,
-    checked: &Checked,
-    assumptions: &[String],
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
+pub fn write_checked(told: &Told<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let Told { model, checked, assumptions, unchecked, stats } = *told;
     let mut text = String::new();
-    let asked = checked.answers.iter().filter(|answer| is_asked(answer));
-    let mut any = false;
-    for answer in asked {
-        any = true;
+    let (undecided, decided): (Vec<&Answer>, Vec<&Answer>) =
+        checked.answers.iter().partition(|answer| is_undecided(answer, checked));
+    for answer in decided.iter().filter(|answer| is_told(answer, checked)) {
         let _ = writeln!(text, "{}", verdict_line(model, answer));
     }
-    if !any {
-        let _ = writeln!(text, "nothing to check: {} states no property", Printable(model.source().name()));
-        let deadlocks = checked.exploration.counts.deadlocks.filter(|deadlocks| *deadlocks > 0);
-        if let Some(deadlocks) = deadlocks {
-            let _ = writeln!(
-                text,
-                "{} seen; --deadlock tells how one comes about",
-                plural(deadlocks, "deadlock")
-            );
-        }
-    }
+    text.push_str(&not_decided(&undecided));
+    text.push_str(&not_checked(model, unchecked));
     for answer in &checked.answers {
         if let Some((_, words)) = answer.property.antecedent.as_ref().filter(|_| answer.vacuous) {
             let (words, name) = (Printable(words), Printable(&answer.property.name));
-            let _ = writeln!(text, "note: {words} was never true, so `{name}` says nothing");
+            let _ = writeln!(text, "note: {words} is never true, so `{name}` holds vacuously");
         }
     }
     if checked.exploration.limit.is_none() && checked.answers.iter().any(Answer::is_open) {
@@ -77,10 +82,10 @@ pub fn write_checked(
     for answer in &checked.answers {
         if let Some(limit) = answer.untraced {
             let name = &answer.property.name;
-            let _ = writeln!(text, "note: no trace of `{name}`: {}", limit_sentence(limit));
+            let _ = writeln!(text, "note: no counterexample to `{name}`: {}", limit_sentence(limit));
         }
     }
-    if let Some(limit) = checked.exploration.limit {
+    if let Some(limit) = checked.exploration.limit.filter(|limit| *limit != Limit::Violation) {
         let _ = writeln!(text, "not finished: {}", limit_sentence(limit));
     }
     if checked.answers.iter().any(|answer| answer.trace.is_some()) {
@@ -88,7 +93,7 @@ pub fn write_checked(
     }
     out.write_all(text.as_bytes())?;
     super::trace::write_all(model, &checked.answers, Sheet::on_screen(), out)?;
-    let mut text = format!("\n{}{}", symmetry(model), figures(&checked.exploration));
+    let mut text = format!("\n{}{}", symmetry(model), figures(&checked.exploration, stats));
     let limit = checked.exploration.limit;
     // Of a search that ended at a violation it says little.
     if let Some(coverage) = checked.exploration.coverage.as_ref().filter(|_| limit != Some(Limit::Violation))
@@ -110,38 +115,93 @@ pub fn assuming(assumptions: &[String]) -> String {
 /// Whether what is counted are states, or classes of them.
 fn symmetry(model: &Model) -> String {
     match model.is_symmetric() {
-        true => format!("  {:<13} on: states that are alike are one\n", "symmetry"),
+        true => format!("  {:<13} on: one state for each class of symmetric states\n", "symmetry"),
         false => String::new(),
     }
 }
 
 /// What stays of a run, and what can be done with it.
 fn afterwards(exploration: &Exploration) -> String {
-    let Some(disk) = &exploration.disk else { return String::new() };
-    match (&disk.folder, &disk.resume) {
-        (_, Some(command)) => format!("\nto go on:\n  {command}\n"),
-        (Some(folder), None) if exploration.limit.is_none() => {
+    let disk = exploration.disk.as_ref();
+    let folder = disk.and_then(|disk| disk.folder.as_ref());
+    if let Some(command) = disk.and_then(|disk| disk.resume.as_ref()) {
+        return format!("\nto resume it:\n  {command}\n");
+    }
+    match (folder, exploration.limit) {
+        (Some(folder), None) => {
             format!("\nto check it again:\n  fathom audit {}\n", folder.display())
+        }
+        (None, Some(Limit::Time | Limit::Interrupt | Limit::Depth | Limit::Ram)) if resumes(exploration) => {
+            "\nthe states found so far are lost; with --dir DIR a search is kept, and can be resumed\n"
+                .to_owned()
         }
         _ => String::new(),
     }
 }
 
-/// Whether a user wants to read about it: faults only if there are any.
-pub fn is_asked(answer: &Answer) -> bool {
-    answer.property.kind != PropertyKind::Fault || answer.verdict == Verdict::Fault
+/// Whether a search with that engine could have been resumed, had it been kept.
+fn resumes(exploration: &Exploration) -> bool {
+    let can = |name| registry::named(name).is_some_and(|engine| engine.resumes);
+    // In memory it is kept, too, where the engine may go on on disk.
+    can(exploration.engine) || exploration.engine == ram::ENGINE.name
+}
+
+/// Whether it has a line of its own: faults that were not looked for everywhere are told in a note.
+fn is_told(answer: &Answer, checked: &Checked) -> bool {
+    checked.exploration.limit.is_some() || !answer.is_open()
+}
+
+/// Whether it has no verdict only since something else was violated before.
+fn is_undecided(answer: &Answer, checked: &Checked) -> bool {
+    answer.verdict == Verdict::Unknown && checked.exploration.limit == Some(Limit::Violation)
+}
+
+/// What has no verdict since the check stopped, in a line; nothing if everything has one.
+fn not_decided(undecided: &[&Answer]) -> String {
+    let name = |answer: &&Answer| match answer.property.kind {
+        PropertyKind::Deadlock => "deadlocks".to_owned(),
+        PropertyKind::Fault => "faults".to_owned(),
+        _ => Printable(&answer.property.name).to_string(),
+    };
+    match undecided {
+        [] => String::new(),
+        some => format!(
+            "not decided: {} (the check stopped at the first violation; --stop never decides all)\n",
+            some.iter().map(name).collect::<Vec<_>>().join("; ")
+        ),
+    }
+}
+
+/// What was left out, in a line; nothing if everything was checked.
+fn not_checked(model: &Model, unchecked: &[Unchecked]) -> String {
+    let item = |it: &Unchecked| {
+        let place = it
+            .span
+            .map_or(String::new(), |span| format!("line {}, ", model.source().position(span.start).line));
+        format!("{} ({place}{})", Printable(&it.name), it.option)
+    };
+    match unchecked {
+        [] => String::new(),
+        some => format!("not checked: {}\n", some.iter().map(item).collect::<Vec<_>>().join("; ")),
+    }
 }
 
 fn verdict_line(model: &Model, answer: &Answer) -> String {
     let Property { name, kind, span, .. } = &answer.property;
     let word = match (kind, answer.verdict) {
+        (_, Verdict::Violated) if answer.vacuous && answer.trace.is_none() && answer.untraced.is_none() => {
+            "vacuous"
+        }
         (PropertyKind::Reach, Verdict::Violated) => "reachable",
         (PropertyKind::Reach, Verdict::Holds) => "not reachable",
+        (PropertyKind::Expected { .. }, Verdict::Violated) => "not reachable",
+        (PropertyKind::Expected { .. }, Verdict::Holds) => "reachable",
         (PropertyKind::Deadlock, Verdict::Violated) => "found",
         (PropertyKind::Deadlock, Verdict::Holds) => "none",
         (PropertyKind::Cover { .. }, Verdict::Holds) => "covered",
         (PropertyKind::Cover { .. }, Verdict::Violated) => "never true",
-        (PropertyKind::Fault, _) => "found",
+        (PropertyKind::Fault, Verdict::Fault) => "found",
+        (PropertyKind::Fault, Verdict::Holds) => "none",
         (_, verdict) => verdict.word(),
     };
     let place =
@@ -149,6 +209,7 @@ fn verdict_line(model: &Model, answer: &Answer) -> String {
     let prefix = match kind {
         PropertyKind::Invariant => "invariant ",
         PropertyKind::Reach => "reach ",
+        PropertyKind::Expected { .. } => "expect-reach ",
         PropertyKind::Possible => "liveness ",
         PropertyKind::Ltl => "ltl ",
         PropertyKind::Process => "property process ",
@@ -163,16 +224,17 @@ pub fn limit_sentence(limit: Limit) -> &'static str {
         Limit::Depth => "states beyond --max-depth were not expanded",
         Limit::Time => "the time limit was reached",
         Limit::Interrupt => "interrupted",
-        Limit::Ram => "the memory is used up; give more with --ram",
-        Limit::Disk => "files take more room than --disk-limit allows",
+        Limit::Ram => "out of memory; raise --ram, or use an engine that searches on disk",
+        Limit::Disk => "--disk-limit was reached",
         Limit::DiskFull => "the disk is full",
-        Limit::Violation => "the search ended at the first violation",
-        Limit::Lossy => "the engine may have missed states",
+        Limit::Violation => "the check stopped at the first violation",
+        Limit::Lossy => "states may have been missed",
+        Limit::Engine(reason) => reason,
     }
 }
 
 /// The figures of a search, one per line.
-pub fn figures(exploration: &Exploration) -> String {
+pub fn figures(exploration: &Exploration, stats: bool) -> String {
     let counts = &exploration.counts;
     let mut lines: Vec<(&str, String)> = Vec::new();
     match counts.states {
@@ -206,14 +268,22 @@ pub fn figures(exploration: &Exploration) -> String {
     if let Some(locality) = counts.locality {
         lines.push(("locality", count(locality)));
     }
-    lines.push(("record", format!("{} bits", exploration.record_bits)));
+    if let Some(figures) = &counts.progress {
+        lines.push(("progress", progress(figures)));
+    }
+    lines.push(("engine", engine(exploration)));
+    lines.push(("state size", plural(u64::from(exploration.record_bits), "bit")));
     if let Some(checksum) = &counts.checksum {
         lines.push(("checksum", checksum.clone()));
     }
     lines.push(("memory", memory(exploration)));
     if let Some(disk) = &exploration.disk {
         lines.push(("disk", room(&disk.figures)));
+    }
+    if stats {
         lines.extend(exploration.cost.as_ref().map(|cost| ("cost", phases(cost))));
+        let structures = &exploration.usage.structures;
+        lines.extend(structures.iter().map(|it| ("", format!("{} at most for {}", bytes(it.peak), it.name))));
     }
     lines.push(("time", time(exploration)));
     lines.iter().fold(String::new(), |mut text, (name, value)| {
@@ -258,6 +328,12 @@ pub fn seconds(time: Duration) -> String {
     }
 }
 
+/// The engine that decided, and where it stored states if it has a choice.
+fn engine(exploration: &Exploration) -> String {
+    let store = exploration.store.map_or(String::new(), |store| format!(", states in {store}"));
+    format!("{}{store}", exploration.engine)
+}
+
 fn widest(layers: &Layers) -> Option<(usize, u64)> {
     let widest = layers.iter().max()?;
     Some((layers.iter().position(|states| states == widest)?, widest))
@@ -279,12 +355,31 @@ fn room(disk: &DiskFigures) -> String {
         format!(", {} at rest{each}", bytes(at_rest))
     });
     format!(
-        "{} of states{each}{at_rest}, {} of layers, {} at most; {} read, {} written",
+        "{} of states{each}{at_rest}, {} of layers, {} at peak; {} read, {} written",
         bytes(disk.closed_set),
         bytes(disk.layers),
         bytes(disk.peak),
         bytes(disk.read),
         bytes(disk.written)
+    )
+}
+
+/// What was seen of a measure of progress.
+fn progress(figures: &ProgressFigures) -> String {
+    let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = *figures;
+    let all = (forward + stationary + regress).max(1) as f64;
+    let share = |steps: u64| format!("{:.1}%", steps as f64 * 100.0 / all);
+    let back = match regress {
+        0 => "no step back".to_owned(),
+        _ => format!("{} ({}) back", plural(regress, "step"), share(regress)),
+    };
+    format!(
+        "{}, {}, the largest of {}; {} of steps forward, {} to the same value, {back}",
+        plural(sweeps, "sweep"),
+        plural(buckets, "bucket"),
+        plural(largest_bucket, "state"),
+        share(forward),
+        share(stationary),
     )
 }
 
@@ -301,7 +396,8 @@ fn phases(cost: &CostFigures) -> String {
 
 fn time(exploration: &Exploration) -> String {
     let usage = &exploration.usage;
-    let rate = exploration.counts.visits as f64 / usage.elapsed.as_secs_f64().max(1e-6);
+    let visits = exploration.counts.visits.saturating_sub(exploration.counts.visits_before);
+    let rate = visits as f64 / usage.elapsed.as_secs_f64().max(1e-6);
     let threads = if usage.threads == 1 { "1 thread".into() } else { format!("{} threads", usage.threads) };
     format!("{}, {} states/s, {threads}", seconds(usage.elapsed), count(rate as u64))
 }

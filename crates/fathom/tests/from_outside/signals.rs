@@ -130,7 +130,8 @@ fn a_time_limit_counts_while_a_formula_is_translated() {
     let parts: Vec<String> =
         (0..9).map(|number| format!("(G F \"a[{number}%8]==1\" -> G F \"a[{number}%8]==2\")")).collect();
     let formula = format!("!({})", parts.join(" && "));
-    let words = ["check", &model, "--ltl", &formula, "--time-limit", "200ms", "--ram", "256MiB", "-q"];
+    let words =
+        ["check", &model, "--only", "--ltl", &formula, "--time-limit", "200ms", "--ram", "256MiB", "-q"];
     let child = fathom(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let ran = ended_within(child, Duration::from_secs(30));
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
@@ -206,7 +207,7 @@ fn the_clock_ends_a_step_that_never_ends() {
             assert_eq!(ran.json()["visits"], if place == "start" { 0 } else { 3 }, "{place}: {}", ran.stdout);
         }
         for engine in behaviours {
-            let ran = ended_by_the_clock(&["--ltl", "G F \"x = 0\"", "--engine", engine], &path);
+            let ran = ended_by_the_clock(&["--only", "--ltl", "G F \"x = 0\"", "--engine", engine], &path);
             // The invariant is no part of the question.
             if place != "invariant" {
                 stopped_in_a_step(&ran, place, "time");

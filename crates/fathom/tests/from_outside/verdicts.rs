@@ -42,7 +42,8 @@ fn faults_that_a_formula_does_not_lead_to_are_unknown() {
     let pruned = Pruned::new();
     for engine in ENGINES {
         for budget in [&[][..], &["--data-budget", "256KiB"]] {
-            let words = [&["check", &pruned.path, "--ltl", "F P.a", "--json", "-"], engine, budget].concat();
+            let words = [&["check", &pruned.path, "--only", "--ltl", "F P.a", "--json", "-"], engine, budget]
+                .concat();
             let ran = run(&words);
             assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.stderr);
             assert_eq!(verdict_on_faults(&ran), "unknown", "{words:?}");
@@ -56,15 +57,28 @@ fn faults_that_a_formula_does_not_lead_to_are_unknown() {
 fn faults_that_are_asked_about_are_looked_for_everywhere() {
     let pruned = Pruned::new();
     for engine in ENGINES {
-        let asked = ["check", &pruned.path, "--ltl", "F P.a", "--faults", "stop", "--json", "-", "-q"];
+        let asked =
+            ["check", &pruned.path, "--only", "--ltl", "F P.a", "--faults", "stop", "--json", "-", "-q"];
         let ran = run(&[&asked, engine].concat());
         assert_eq!((ran.code, verdict_on_faults(&ran)), (Some(1), "fault".into()), "{engine:?}");
         let sound = model("peterson.dve");
-        let asked = ["check", &sound, "--ltl", "F P_0.idle", "--faults", "stop", "--json", "-", "-q"];
+        let asked =
+            ["check", &sound, "--only", "--ltl", "F P_0.idle", "--faults", "stop", "--json", "-", "-q"];
         let ran = run(&[&asked, engine].concat());
         assert_eq!((ran.code, verdict_on_faults(&ran)), (Some(0), "holds".into()), "{engine:?}");
     }
-    let ran = run(&["check", &pruned.path, "--ltl", "F P.a", "--invariant", "x < 255", "--json", "-", "-q"]);
+    let ran = run(&[
+        "check",
+        &pruned.path,
+        "--only",
+        "--ltl",
+        "F P.a",
+        "--invariant",
+        "x < 255",
+        "--json",
+        "-",
+        "-q",
+    ]);
     assert_eq!((ran.code, verdict_on_faults(&ran)), (Some(1), "fault".into()), "all states were looked at");
 }
 
@@ -74,11 +88,13 @@ fn an_automaton_that_drops_no_run_misses_no_fault() {
     let sound = model("peterson.dve");
     for engine in ENGINES {
         // What violates these may begin at any state: the automaton can always wait.
-        let words = [&["check", &pruned.path, "--ltl", "G F P.b", "--json", "-", "-q"], engine].concat();
+        let words =
+            [&["check", &pruned.path, "--only", "--ltl", "G F P.b", "--json", "-", "-q"], engine].concat();
         let ran = run(&words);
         assert_eq!((ran.code, verdict_on_faults(&ran)), (Some(1), "fault".into()), "{engine:?}");
         let formula = "G (P_0.waiting -> F P_0.critical)";
-        let ran = run(&[&["check", &sound, "--ltl", formula, "--json", "-", "-q"], engine].concat());
+        let ran =
+            run(&[&["check", &sound, "--only", "--ltl", formula, "--json", "-", "-q"], engine].concat());
         assert_eq!((ran.code, verdict_on_faults(&ran)), (Some(0), "holds".into()), "{engine:?}");
     }
 }
@@ -89,18 +105,18 @@ fn every_assumption_is_said() {
     let cases: [(&[&str], &str); 7] = [
         (
             &["check", &update, "--constraint", "counter < 2"],
-            "only states where counter < 2 holds count (--constraint)",
+            "only states where counter < 2 holds are explored (--constraint)",
         ),
         (
             &["check", &update, "--deadlock-except", "Judge.done"],
-            "states where Judge.done holds are valid ends (--deadlock-except)",
+            "states where Judge.done holds are valid end states (--deadlock-except)",
         ),
         (
-            &["check", &elevator, "--ltl", "G F P_0.idle", "--fair", "weak"],
+            &["check", &elevator, "--only", "--ltl", "G F P_0.idle", "--fair", "weak"],
             "runs are weakly fair to every process (--fair weak)",
         ),
         (
-            &["check", &elevator, "--ltl", "G F P_0.idle", "--fair", "weak=P_1"],
+            &["check", &elevator, "--only", "--ltl", "G F P_0.idle", "--fair", "weak=P_1"],
             "runs are weakly fair to P_1 (--fair weak)",
         ),
         (
@@ -109,12 +125,9 @@ fn every_assumption_is_said() {
         ),
         (
             &["check", &update, "--faults", "report"],
-            "steps that fault lead nowhere and are only counted (--faults report)",
+            "steps that fault are counted and not taken (--faults report)",
         ),
-        (
-            &["check", &update, "--max-depth", "1"],
-            "no state is further than 1 step from the start (--max-depth)",
-        ),
+        (&["check", &update, "--max-depth", "1"], "no state is more than 1 step deep (--max-depth)"),
     ];
     for (words, expected) in cases {
         let ran = run(&[words, &["--json", "-"]].concat());
@@ -127,7 +140,7 @@ fn every_assumption_is_said() {
     let symmetric = run(&["check", &model("coherence_multiset.m"), "--json", "-", "-q"]);
     assert_eq!(
         symmetric.json()["assumptions"],
-        serde_json::json!(["states that are alike are one (--symmetry on)"])
+        serde_json::json!(["symmetry reduction is sound for this model (--symmetry on)"])
     );
 }
 
@@ -138,11 +151,11 @@ fn an_audit_says_what_the_run_took_for_granted() {
         (
             "lost_update.dve",
             &["--constraint", "counter < 2", "--invariant", "counter < 2"],
-            "only states where counter < 2 holds count",
+            "only states where counter < 2 holds are explored",
         ),
         (
             "peterson.dve",
-            &["--ltl", "G (P_0.waiting -> F P_0.critical)", "--fair", "weak"],
+            &["--only", "--ltl", "G (P_0.waiting -> F P_0.critical)", "--fair", "weak"],
             "runs are weakly fair to every process",
         ),
     ];
@@ -165,7 +178,11 @@ fn an_audit_says_what_the_run_took_for_granted() {
 fn a_constraint_that_nothing_meets_is_a_warning() {
     let ran = run(&["check", &model("peterson.dve"), "--constraint", "false", "--invariant", "false"]);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.stderr.contains("warning: no initial state meets the constraint false"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("warning: no initial state satisfies the constraint false"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Searches that end in different ways, in one command: exit, verdict and limit say the same.
@@ -173,7 +190,7 @@ fn a_constraint_that_nothing_meets_is_a_warning() {
 fn exit_and_limit_agree() {
     let peterson = model("peterson.dve");
     let (violated, holds) = ("G F P_0.critical", "G !(P_0.critical && P_1.critical)");
-    for questions in [&["--invariant", "1"][..], &["--ltl", holds], &[]] {
+    for questions in [&["--invariant", "1"][..], &["--only", "--ltl", holds], &[]] {
         for formula in [violated, holds] {
             for more in [
                 &["--engine", "bitstate", "--data-budget", "1M"][..],
@@ -183,7 +200,8 @@ fn exit_and_limit_agree() {
                 &[],
             ] {
                 let words =
-                    [&["check", &peterson, "--ltl", formula, "--json", "-", "-q"], questions, more].concat();
+                    [&["check", &peterson, "--only", "--ltl", formula, "--json", "-", "-q"], questions, more]
+                        .concat();
                 let ran = run(&words);
                 if ran.code == Some(2) || ran.stdout.is_empty() {
                     // Too little memory to begin, or too little time to read.

@@ -33,6 +33,8 @@ pub(super) struct Account<'a> {
     pending: Tally,
     /// Steps that were made before the search was taken up.
     steps_before: u64,
+    /// States that were expanded before that.
+    expanded_before: u64,
 }
 
 impl<'a> Account<'a> {
@@ -46,6 +48,7 @@ impl<'a> Account<'a> {
             done: Tally::new(system, settings),
             pending: Tally::new(system, settings),
             steps_before: 0,
+            expanded_before: 0,
             task,
         })
     }
@@ -82,6 +85,9 @@ impl<'a> Account<'a> {
         workers: &StageWorkers<'_, P>,
     ) -> Result<Ending, SearchError> {
         while self.frontier > 0 {
+            if let Some(reason) = workers.shift().shared_policy().ends() {
+                return Ok(Ending::Policy(reason));
+            }
             if self.task.settings.max_depth.is_some_and(|depth| self.layer() > depth) {
                 return Ok(Ending::Depth);
             }
@@ -168,7 +174,7 @@ impl<'a> Account<'a> {
             return Err(SearchError::Boundary);
         }
         (self.frontier, self.locality, self.done, self.layers) = (frontier, locality, done, layers);
-        self.steps_before = self.done.transitions;
+        (self.steps_before, self.expanded_before) = (self.done.transitions, self.done.expanded);
         self.restore_faults(buffers)
     }
 
@@ -212,15 +218,16 @@ impl<'a> Account<'a> {
         let mut policy = workers.shift().policy();
         match ending {
             Ending::Complete => policy.checkpoint(&|| boundary.clone(), CheckpointReason::Complete)?,
-            Ending::Found | Ending::Depth | Ending::Stopped => {
+            Ending::Found | Ending::Depth | Ending::Stopped | Ending::Policy(_) => {
                 policy.checkpoint(&|| boundary.clone(), CheckpointReason::Stopping)?;
             }
             Ending::Budget => {}
         }
         self.done.take(&mut self.pending);
         let (exact, layered, duplicates) = (!policy.revisits(), policy.has_layers(), policy.duplicates());
+        let progress = policy.progress();
         drop(policy);
-        Ok(Outcome { exact, layered, duplicates, ..self.outcome(ending, refusal, boundary) })
+        Ok(Outcome { exact, layered, duplicates, progress, ..self.outcome(ending, refusal, boundary) })
     }
 
     /// What is known, as the outcome of a search that was `begun` and ended at this boundary, or has not begun.
@@ -238,6 +245,7 @@ impl<'a> Account<'a> {
             exact: true,
             layered: true,
             duplicates: Duplicates::default(),
+            progress: None,
             layers: Arc::new(self.layers),
             expanded: tally.expanded,
             transitions: tally.transitions,
@@ -251,6 +259,7 @@ impl<'a> Account<'a> {
             actions_taken: tally.actions_taken,
             cost: tally.cost,
             steps_before: self.steps_before,
+            expanded_before: self.expanded_before,
             boundary,
         }
     }

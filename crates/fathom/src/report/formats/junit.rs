@@ -11,7 +11,7 @@ use crate::report::trace::{Sheet, heading, write_run};
 
 /// Writes the verdicts of a check.
 pub fn write(model: &Model, checked: &Checked, out: &mut dyn Write) -> io::Result<()> {
-    let asked: Vec<&Answer> = checked.answers.iter().filter(|answer| text::is_asked(answer)).collect();
+    let asked: Vec<&Answer> = checked.answers.iter().collect();
     let count = |verdict: Verdict| asked.iter().filter(|answer| answer.verdict == verdict).count();
     let totals = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
