@@ -79,6 +79,21 @@ impl<'m> Simulation<'m> {
         Ok(simulation)
     }
 
+    /// Begins anew at the initial state that has these values; false if there is none, and then nothing changes.
+    pub fn begin_at(&mut self, state: &Value) -> Result<bool, SimulationError> {
+        let mut steps = self.steps.clone();
+        initial_all(&self.system, &mut steps, &mut |_| Ok::<_, Infallible>(())).expect(READY);
+        let wanted = state.plain();
+        let value = |step: &usize| trace::state_value(self.model, &self.system, steps.target(*step)).plain();
+        let Some(step) = (0..steps.step_count()).find(|step| value(step) == wanted) else { return Ok(false) };
+        self.actions.clear();
+        self.records.clear();
+        self.records.extend(steps.target(step))?;
+        self.start = steps.action(step);
+        self.expand();
+        Ok(true)
+    }
+
     /// How many steps were made.
     pub fn length(&self) -> usize {
         self.actions.len()
@@ -160,7 +175,9 @@ impl<'m> Simulation<'m> {
 
     /// Goes along a saved run, from the beginning, for at most so many steps.
     pub fn follow(&mut self, saved: &SavedTrace, count: usize) -> Result<(), SimulationError> {
-        self.back(usize::MAX);
+        if !saved.stem.first().map_or(Ok(true), |first| self.begin_at(&first.state))? {
+            return Err(SimulationError::Foreign(0));
+        }
         for (number, state) in saved.stem.iter().enumerate().skip(1).take(count) {
             let action = state.step.as_ref().map(|step| step.action);
             let step = (0..self.steps.step_count()).find(|step| Some(self.steps.action(*step)) == action);

@@ -33,6 +33,8 @@ pub struct Trace {
     pub fault: Option<TraceFault>,
     /// Why the condition that was looked for is met at the end, if it is one about the values of a state.
     pub because: Option<Because>,
+    /// What a reader should know about it beside.
+    note: Option<String>,
     /// The states. None if no state was made.
     path: Option<Path>,
     cycle: Option<Cycle>,
@@ -73,6 +75,9 @@ pub struct SavedTrace {
     /// Why the condition that was looked for is met at the end, if it is one about the values of a state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<Because>,
+    /// What a reader should know about it beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// The states of a run in words, one after the other.
@@ -207,10 +212,11 @@ impl Trace {
         labels: Vec<Label>,
         atoms: u64,
         automaton: Vec<String>,
+        note: Option<String>,
     ) -> Trace {
         let Lasso { path, cycle_start } = lasso;
         let cycle = Some(Cycle { start: cycle_start, stutter, labels, atoms, automaton });
-        Trace { kind: "lasso", minimal: "none", fault: None, because: None, path: Some(path), cycle }
+        Trace { kind: "lasso", minimal: "none", fault: None, because: None, note, path: Some(path), cycle }
     }
 
     /// A path, and what goes wrong at its end.
@@ -224,7 +230,7 @@ impl Trace {
         let last = path.as_ref().map_or(Ok(None), Path::last_record)?;
         let fault = trouble.map(|trouble| fault(system, source, last.as_deref(), trouble));
         let minimal = if shortest { "path" } else { "none" };
-        Ok(Trace { kind: "path", minimal, fault, because: None, path, cycle: None })
+        Ok(Trace { kind: "path", minimal, fault, because: None, note: None, path, cycle: None })
     }
 
     /// The same, with why a label of the system is what it is in the last state.
@@ -245,6 +251,18 @@ impl Trace {
     /// How many steps of it are repeated for ever; 0 if it ends.
     pub fn cycle_length(&self) -> u64 {
         self.cycle.as_ref().map_or(0, |cycle| self.length() - cycle.start)
+    }
+
+    /// What the automaton reads along a lasso, by name.
+    pub fn atoms(&self) -> Vec<&str> {
+        let Some(cycle) = &self.cycle else { return Vec::new() };
+        let names = cycle.labels.iter().enumerate();
+        names.filter(|(label, _)| cycle.atoms >> label & 1 == 1).map(|(_, label)| &*label.name).collect()
+    }
+
+    /// What a reader should know about a run that goes on for ever.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// How many states are told before those that are repeated.
@@ -365,7 +383,7 @@ impl Serialize for Told<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Told { trace, subject } = *self;
         let states = RefCell::new(trace.states(subject).map_err(S::Error::custom)?);
-        let mut object = serializer.serialize_struct("Trace", 6)?;
+        let mut object = serializer.serialize_struct("Trace", 7)?;
         object.serialize_field("kind", trace.kind)?;
         object.serialize_field("minimal", trace.minimal)?;
         object.serialize_field("stem", &NextStates { states: &states, count: trace.stem_states() })?;
@@ -374,6 +392,10 @@ impl Serialize for Told<'_> {
         match &trace.because {
             Some(because) => object.serialize_field("because", because)?,
             None => object.skip_field("because")?,
+        }
+        match &trace.note {
+            Some(note) => object.serialize_field("note", note)?,
+            None => object.skip_field("note")?,
         }
         object.end()
     }

@@ -1,5 +1,7 @@
 //! Are states told as their models nest them, and faults with what made them?
 
+#![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
+
 use fathom_check::answers::check::{self, Checked, Stop};
 use fathom_check::model::assemble::{Language, Model, ModelOptions};
 use fathom_check::monitor::Clock;

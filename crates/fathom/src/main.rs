@@ -61,6 +61,7 @@ fn dispatch(arguments: Arguments, began: Instant) -> anyhow::Result<Exit> {
             let settings = arguments.validate()?;
             command::simulate::run(&settings, &session(settings.resources.time_limit))
         }
+        Command::Replay(arguments) => command::replay::run(&arguments.validate()?),
         Command::Follow(arguments) => {
             let settings = arguments.validate()?;
             command::follow::run(&settings, &session(settings.resources.time_limit))

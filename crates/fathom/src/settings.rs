@@ -94,6 +94,34 @@ pub struct CheckSettings {
     pub output: OutputSettings,
     /// Where violating runs go.
     pub trace: Option<TraceFile>,
+    /// Where else results go.
+    pub files: ReportFiles,
+}
+
+/// Files for other tools and for readers.
+#[derive(Clone, Debug, Default)]
+pub struct ReportFiles {
+    /// A page of HTML.
+    pub html: Option<PathBuf>,
+    /// Verdicts as the tests of a JUnit file.
+    pub junit: Option<PathBuf>,
+    /// Verdicts as results of a SARIF log.
+    pub sarif: Option<PathBuf>,
+    /// Whether to print the marks by which GitHub shows what was found at its place.
+    pub annotate: bool,
+}
+
+/// Settings of `replay`.
+#[derive(Clone, Debug)]
+pub struct ReplaySettings {
+    /// The model.
+    pub model: ModelSettings,
+    /// The file of runs.
+    pub trace: PathBuf,
+    /// With what.
+    pub resources: Resources,
+    /// Whether to print nothing but errors.
+    pub quiet: bool,
 }
 
 /// Settings of `audit`.
@@ -171,6 +199,16 @@ pub enum TraceFormat {
     Text,
     /// For programs.
     Json,
+    /// For GraphViz.
+    Dot,
+    /// For Mermaid, as a sequence diagram.
+    Mermaid,
+    /// For viewers of waves.
+    Vcd,
+    /// For tools that read Apalache's traces.
+    Itf,
+    /// For readers, as a page that shows it.
+    Html,
 }
 
 /// What to print of a model.

@@ -15,12 +15,14 @@ use fathom_ltl::print;
 use fathom_ltl::product::Product;
 use fathom_ltl::strength::reads_every_word;
 use fathom_model::record::Records;
+use fathom_model::shape::Shape;
 use fathom_model::steps::Labels;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer};
 use fathom_search::traces::lasso::{self, Lasso, LassoRefusal};
 use fathom_search::traces::path::Room;
+use fathom_search::traces::shorten;
 use fathom_search::traces::unfold::unfold_lasso;
 
 use crate::answers::check::{Answer, Checked, Judge, Stop, Verdict, no_run, told};
@@ -204,7 +206,11 @@ struct Proof<'a> {
 
 impl Proof<'_> {
     /// The run of the model that stands behind a lasso of the product, if a fresh interpreter runs it, the formula does not hold of it, and it is fair.
-    fn of(&self, lasso: &Lasso) -> Result<Trace, RunError> {
+    fn of(&self, found: &Lasso) -> Result<Trace, RunError> {
+        // A shorter one is read sooner; it is a claim as the other was.
+        let all = u64::MAX.unbounded_shr(64 - self.product.shape().mark_count);
+        let shorter = shorten::shortened(self.product, all, found, self.observer)?;
+        let lasso = shorter.as_ref().unwrap_or(found);
         let Proof { subject, property, settings, product, observer } = *self;
         let judge = subject.reference(&property.labels);
         let stutter = product.stutter();
@@ -219,9 +225,12 @@ impl Proof<'_> {
         };
         // Processes that move, or cannot, at some state of the cycle.
         let mut fair = 0u64;
+        let (mut moved, mut held) = (0u64, u64::MAX);
         let replayed = lasso::replay(&judge, &run, Some(stutter), observer, &mut |state, seen| {
             if state >= run.cycle_start {
                 fair |= seen.movers.0 | !seen.enabled.0;
+                moved |= seen.movers.0;
+                held &= seen.enabled.0;
             }
         });
         match replayed {
@@ -238,7 +247,19 @@ impl Proof<'_> {
             .map(|state| product.state_name(StateId(state)))
             .collect();
         let atoms = property.formula.as_ref().map_or(u64::MAX, Formula::atoms);
-        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names))
+        let note = self.unfair(judge.shape(), held & !moved);
+        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names, note))
+    }
+
+    /// What is to say of processes that can move all along the cycle and never do, if no fairness was asked for.
+    fn unfair(&self, shape: &Shape, waiting: u64) -> Option<String> {
+        let names = shape.processes.iter().take(64).enumerate();
+        let names: Vec<&str> =
+            names.filter(|(process, _)| waiting >> process & 1 == 1).map(|(_, name)| &**name).collect();
+        (self.settings.fair.is_empty() && !names.is_empty()).then(|| {
+            let names = names.join(", ");
+            format!("{names} can move all along the cycle and never does; --fair leaves such runs out")
+        })
     }
 
     /// Why a run of the model is no violation, by its labels alone; none if it is one.

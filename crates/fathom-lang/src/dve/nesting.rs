@@ -29,7 +29,7 @@ pub(crate) fn structure(symbols: &Symbols, program: &Program) -> Structure {
                 let owner = structure.variables.iter_mut().find(|(_, part)| of_process(part));
                 match owner {
                     Some((_, Part::Process { variables, .. })) => {
-                        variables.push((own(process.index()).to_owned(), part))
+                        variables.push((own(process.index()).to_owned(), part));
                     }
                     _ => structure.variables.push((variable.name.clone(), part)),
                 }

@@ -3,5 +3,6 @@
 pub mod lasso;
 pub mod one_state;
 pub mod path;
+pub mod shorten;
 pub mod trace;
 pub mod unfold;

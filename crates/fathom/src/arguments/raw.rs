@@ -30,6 +30,8 @@ pub enum Command {
     Translate(Box<TranslateArguments>),
     /// Step through a model by hand, or hunt for violations with random walks
     Simulate(Box<SimulateArguments>),
+    /// Execute saved traces again, perhaps after an edit of the model
+    Replay(Box<ReplayArguments>),
     /// Check whether a recorded execution of a real system is a behaviour of the model
     Follow(Box<FollowArguments>),
     /// Check the certificate of a finished search independently, with the reference interpreter
@@ -99,9 +101,42 @@ pub struct CheckArguments {
     /// Also print where time and memory went
     #[arg(long, help_heading = "Output")]
     pub stats: bool,
-    /// Write counterexamples to a file: .txt for text, .json for JSON
+    /// Write counterexamples to a file, in the form that its name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
+    /// Write everything as one page of HTML that needs nothing else
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
+    /// Write the verdicts as a JUnit file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
+    /// Write what was found as a SARIF log
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub sarif: Option<PathBuf>,
+    /// Print marks by which a code host shows what was found at its line
+    #[arg(long, value_name = "HOST", value_enum, help_heading = "Output")]
+    pub annotate: Option<AnnotateArgument>,
+}
+
+/// Who reads annotations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnnotateArgument {
+    /// GitHub Actions
+    Github,
+}
+
+/// Arguments of `replay`.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArguments {
+    /// The model, and what is chosen about it.
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// The runs, as `--trace FILE.json` wrote them
+    #[arg(value_name = "TRACE.json")]
+    pub trace: PathBuf,
+    /// Print nothing but errors
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
 }
 
 /// Arguments of `simulate`.
@@ -125,7 +160,7 @@ pub struct SimulateArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Write the counterexample to a file: .txt for text, .json for JSON
+    /// Write the counterexample to a file, in the form that its name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
 }

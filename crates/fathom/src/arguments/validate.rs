@@ -18,13 +18,13 @@ use fathom_search::engines::{auto, registry, tier};
 use super::raw::{
     AuditArguments, CheckArguments, DeadlockArgument, DiskArguments, ExploreArguments, FaultsArgument,
     FollowArguments, FollowResources, LivenessArguments, ModelArguments, OutputArguments, OverflowArgument,
-    ProgressArgument, QuestionArguments, ResourceArguments, SimulateArguments, StopArgument, StoreArgument,
-    SymmetryArgument, SymmetryArguments, VacuityArgument,
+    ProgressArgument, QuestionArguments, ReplayArguments, ResourceArguments, SimulateArguments, StopArgument,
+    StoreArgument, SymmetryArgument, SymmetryArguments, VacuityArgument,
 };
 use crate::report::text::bytes;
 use crate::settings::{
     AuditSettings, CheckSettings, Destination, Dump, ExploreSettings, FollowSettings, OutputSettings,
-    ProgressMode, SimulateSettings, TraceFile, TraceFormat, Walk,
+    ProgressMode, ReplaySettings, ReportFiles, SimulateSettings, TraceFile, TraceFormat, Walk,
 };
 
 /// The arguments do not make sense together.
@@ -128,6 +128,12 @@ impl CheckArguments {
             disk,
             output: self.output.validate(self.stats),
             trace: self.trace.map(trace_file).transpose()?,
+            files: ReportFiles {
+                html: self.html,
+                junit: self.junit,
+                sarif: self.sarif,
+                annotate: self.annotate.is_some(),
+            },
         })
     }
 }
@@ -420,17 +426,38 @@ fn destination(path: PathBuf) -> Destination {
     if path.as_os_str() == "-" { Destination::Standard } else { Destination::File(path) }
 }
 
+/// How the names of files of runs end; a longer end comes before one that it ends in.
+const TRACE_FORMATS: [(&str, TraceFormat); 7] = [
+    (".txt", TraceFormat::Text),
+    (".itf.json", TraceFormat::Itf),
+    (".json", TraceFormat::Json),
+    (".html", TraceFormat::Html),
+    (".dot", TraceFormat::Dot),
+    (".mmd", TraceFormat::Mermaid),
+    (".vcd", TraceFormat::Vcd),
+];
+
+impl ReplayArguments {
+    /// What is meant.
+    pub fn validate(self) -> Result<ReplaySettings, UsageError> {
+        let resources = Resources::of_this_machine();
+        Ok(ReplaySettings { model: self.model.validate(), trace: self.trace, resources, quiet: self.quiet })
+    }
+}
+
 /// The format of a file of runs, by its name.
 fn trace_file(path: PathBuf) -> Result<TraceFile, UsageError> {
-    let format = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("txt") => TraceFormat::Text,
-        Some("json") => TraceFormat::Json,
-        _ => {
-            let name = path.display();
-            return Err(UsageError(format!(
-                "--trace {name}: the name must end in .txt (text) or .json (JSON)"
-            )));
+    let name = path.to_string_lossy();
+    let known = TRACE_FORMATS.iter().find(|(suffix, _)| name.ends_with(suffix));
+    match known {
+        Some((_, format)) => Ok(TraceFile { format: *format, path }),
+        None => {
+            let suffixes: Vec<&str> = TRACE_FORMATS.iter().map(|(suffix, _)| *suffix).collect();
+            Err(UsageError(format!(
+                "--trace {}: the name says the format, so it must end in one of {}",
+                path.display(),
+                suffixes.join(", ")
+            )))
         }
-    };
-    Ok(TraceFile { path, format })
+    }
 }

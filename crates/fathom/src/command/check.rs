@@ -1,5 +1,8 @@
 //! `fathom check`: does a model do what it should?
 
+use std::io::Write;
+use std::path::PathBuf;
+
 use anyhow::Context;
 use fathom_check::answers::check::{self, Checked};
 use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
@@ -14,15 +17,17 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::engines::auto;
 use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 
-use super::{Output, granted, home, plan, read_model, say, searched, settle, stream_summary, watcher};
+use super::{Output, granted, home, plan, print, read_model, say, searched, settle, stream_summary, watcher};
 use crate::progress::Meter;
 use crate::report::escape::{Escaping, Printable};
+use crate::report::formats::{dot, github, itf, junit, mermaid, sarif, vcd};
 use crate::report::json::{self, Report};
+use crate::report::page;
 use crate::report::text::Told;
 use crate::report::trace::{self, Sheet, TraceDocument};
 use crate::report::{Exit, text};
 use crate::session::Session;
-use crate::settings::{CheckSettings, Destination, OutputSettings, TraceFormat};
+use crate::settings::{CheckSettings, Destination, OutputSettings, ReportFiles, TraceFormat};
 
 /// Checks a model and reports.
 pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> {
@@ -38,6 +43,11 @@ pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> 
             Ok::<_, anyhow::Error>((file.format, Output::open(&Destination::File(file.path.clone()))?))
         })
         .transpose()?;
+    let file = |path: &Option<PathBuf>| {
+        path.as_ref().map(|path| Output::open(&Destination::File(path.clone()))).transpose()
+    };
+    let ReportFiles { html, junit, sarif, .. } = &settings.files;
+    let (html, junit, sarif) = (file(html)?, file(junit)?, file(sarif)?);
     let mut checked = checked(&model, &plan, settings, session)?;
     if settings.refuse_vacuous {
         checked = checked.refusing_vacuity();
@@ -51,7 +61,16 @@ pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> 
         max_depth: settings.resources.max_depth,
     };
     let OutputSettings { quiet, stats, .. } = settings.output;
-    let outputs = Outputs { quiet, stats, json: json_output, trace: trace_output };
+    let outputs = Outputs {
+        quiet,
+        stats,
+        json: json_output,
+        trace: trace_output,
+        html,
+        junit,
+        sarif,
+        annotate: settings.files.annotate,
+    };
     report("check", &model, &checked, &choices, outputs)
 }
 
@@ -221,11 +240,16 @@ fn home_of(
 }
 
 /// Where a result goes.
+#[derive(Default)]
 pub(super) struct Outputs {
     pub(super) quiet: bool,
     pub(super) stats: bool,
     pub(super) json: Option<Output>,
     pub(super) trace: Option<(TraceFormat, Output)>,
+    pub(super) html: Option<Output>,
+    pub(super) junit: Option<Output>,
+    pub(super) sarif: Option<Output>,
+    pub(super) annotate: bool,
 }
 
 /// Prints and writes what came of a check.
@@ -236,24 +260,36 @@ pub(super) fn report(
     choices: &Choices<'_>,
     outputs: Outputs,
 ) -> anyhow::Result<Exit> {
-    let Outputs { quiet, stats, json, trace } = outputs;
+    let Outputs { quiet, stats, json, trace, html, junit, sarif, annotate } = outputs;
     let taken = json.as_ref().is_some_and(Output::is_standard);
     let assumptions = choices.assumptions(model, checked.exploration.limit);
     warn_of_nothing(checked, choices, quiet);
     let unchecked = choices.questions.map_or(Vec::new(), |questions| questions.unchecked(model));
     let told = Told { model, checked, assumptions: &assumptions, unchecked: &unchecked, stats };
     stream_summary(quiet, taken, |out| text::write_checked(&told, out))?;
+    let report = || Report::of_check(command, &told);
+    let page = |out: &mut dyn Write| page::write(model, checked, report(), out);
     if let Some((format, output)) = trace {
+        let one = checked.answers.iter().find_map(|answer| answer.trace.as_ref());
+        let (answers, name) = (&checked.answers, model.source().name());
         output.write_with(|out| match format {
-            TraceFormat::Text => {
-                trace::write_all(model, &checked.answers, Sheet::IN_FILE, &mut Escaping(out))
-            }
-            TraceFormat::Json => json::write(&TraceDocument::of(model, &checked.answers), out),
+            TraceFormat::Text => trace::write_all(model, answers, Sheet::IN_FILE, &mut Escaping(out)),
+            TraceFormat::Json => json::write(&TraceDocument::of(model, answers), out),
+            TraceFormat::Dot => dot::write(model, answers, out),
+            TraceFormat::Mermaid => mermaid::write(model, answers, out),
+            TraceFormat::Vcd => vcd::write(model, name, one, out),
+            TraceFormat::Itf => itf::write(model, name, one, out),
+            TraceFormat::Html => page(out),
         })?;
     }
+    html.map_or(Ok(()), |output| output.write_with(page))?;
+    junit.map_or(Ok(()), |output| output.write_with(|out| junit::write(model, checked, out)))?;
+    sarif.map_or(Ok(()), |output| output.write_with(|out| sarif::write(model, checked, out)))?;
+    if annotate {
+        print(&github::annotations(model, checked))?;
+    }
     if let Some(output) = json {
-        let report = Report::of_check(command, &told);
-        output.write_with(|out| json::write(&report, out))?;
+        output.write_with(|out| json::write(&report(), out))?;
     }
     Ok(checked.verdict().into())
 }

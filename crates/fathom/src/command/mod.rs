@@ -7,6 +7,7 @@ pub mod explore;
 pub mod follow;
 pub mod help;
 mod output;
+pub mod replay;
 pub mod simulate;
 pub mod translate;
 

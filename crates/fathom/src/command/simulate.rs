@@ -82,8 +82,12 @@ fn at_random(
         fair: &[],
         max_depth: None,
     };
-    let outputs =
-        Outputs { quiet: settings.output.quiet, stats: false, json: json_output, trace: trace_output };
+    let outputs = Outputs {
+        quiet: settings.output.quiet,
+        json: json_output,
+        trace: trace_output,
+        ..Outputs::default()
+    };
     report("simulate", model, &checked, &choices, outputs)
 }
 

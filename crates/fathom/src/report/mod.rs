@@ -1,7 +1,9 @@
 //! How is the result of a run told, to people and to programs?
 
 pub mod escape;
+pub mod formats;
 pub mod json;
+pub mod page;
 pub mod say;
 pub mod state;
 pub mod text;

@@ -62,7 +62,7 @@ fn tell(name: &str, now: &Value, before: Option<&Value>, shared: &mut Group, gro
             groups.push(group);
         }
         Value::List(elements) if elements.iter().any(is_nested) => {
-            elementwise(name, now, before, shared, groups)
+            elementwise(name, now, before, shared, groups);
         }
         Value::Map(elements) if elements.iter().any(|(_, it)| is_nested(it)) => {
             elementwise(name, now, before, shared, groups);

@@ -179,6 +179,9 @@ pub fn write_run(model: &Model, trace: &Trace, sheet: Sheet, out: &mut dyn Write
         }
         number += 1;
     }
+    if let Some(note) = trace.note() {
+        writeln!(out, "  note: {}", Printable(note))?;
+    }
     let reasons = trace.fault.iter().flat_map(fault_lines).chain(trace.because.iter().map(because_line));
     for (number, line) in reasons.enumerate() {
         writeln!(out, "  {:>width$}  {line}", if number == 0 { "!" } else { "" })?;
@@ -247,7 +250,7 @@ pub fn because_line(Because { condition, holds, values: read }: &Because) -> Str
 fn values(values: &Value) -> String {
     let mut items = Vec::new();
     values.for_each(&mut |name, value| {
-        items.push(format!("{} = {}", Printable(name), Printable(&value.to_string())))
+        items.push(format!("{} = {}", Printable(name), Printable(&value.to_string())));
     });
     items.join(", ")
 }

@@ -1,0 +1,271 @@
+//! How does a reader look into a run? One file of HTML that holds all it needs: verdict, runs, the model's text, the figures, and the programs that show them.
+//!
+//! The programs are the modules under `web/`, as they are: an import map gives each of them as a `data:` address, so that nothing has to be built and nothing is fetched.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use fathom_check::answers::check::{Answer, Checked};
+use fathom_check::model::assemble::{Language, Model};
+use fathom_check::trace::value::Value;
+use fathom_check::trace::{States, Trace, TraceMessage, TraceMove, TraceState};
+use fathom_model::structure::Part;
+use serde::ser::{Error as _, SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
+use super::escape::Printable;
+use super::json::Report;
+use super::trace::heading;
+
+const TEMPLATE: &str = include_str!("../../../../web/page.html");
+const STYLE: &str = include_str!("../../../../web/page.css");
+/// The modules, by the names they import each other by.
+const MODULES: [(&str, &str); 8] = [
+    ("fathom/main", include_str!("../../../../web/main.js")),
+    ("fathom/chart", include_str!("../../../../web/chart.js")),
+    ("fathom/dom", include_str!("../../../../web/dom.js")),
+    ("fathom/expression", include_str!("../../../../web/expression.js")),
+    ("fathom/plot", include_str!("../../../../web/plot.js")),
+    ("fathom/run", include_str!("../../../../web/run.js")),
+    ("fathom/source", include_str!("../../../../web/source.js")),
+    ("fathom/table", include_str!("../../../../web/table.js")),
+];
+
+/// Of a run of more states than this the page has the ends: so many of each. A browser holds all of them.
+const END_STATES: u64 = 10_000;
+
+/// Writes the page of a check.
+pub fn write(
+    model: &Model,
+    checked: &Checked,
+    mut report: Report<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    // The page has the runs in a form of its own.
+    report.properties.iter_mut().flatten().for_each(|property| property.trace = None);
+    let title = format!("{}: {}", Printable(model.source().name()), report.verdict);
+    let mut rest = TEMPLATE;
+    while let Some((before, place, after)) = next_place(rest) {
+        out.write_all(before.as_bytes())?;
+        match place {
+            "title" => out.write_all(title.replace('&', "&amp;").replace('<', "&lt;").as_bytes())?,
+            "style" => out.write_all(STYLE.as_bytes())?,
+            "modules" => out.write_all(import_map().as_bytes())?,
+            _ => write_data(&Page { model, checked, report: &report }, out)?,
+        }
+        rest = after;
+    }
+    out.write_all(rest.as_bytes())
+}
+
+/// The next `{{place}}` of a template: what stands before it, its name, what follows.
+fn next_place(template: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = template.split_once("{{")?;
+    let (place, after) = rest.split_once("}}")?;
+    Some((before, place, after))
+}
+
+fn import_map() -> String {
+    let address = |text: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        let encode =
+            |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+        format!("data:text/javascript;charset=utf-8,{}", text.bytes().map(encode).collect::<String>())
+    };
+    let imports: serde_json::Map<String, serde_json::Value> =
+        MODULES.iter().map(|(name, text)| ((*name).to_owned(), address(text).into())).collect();
+    json!({ "imports": imports }).to_string()
+}
+
+/// Writes JSON that stands inside an element: no text in it ends the element.
+fn write_data(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(Unmarked(out), value).map_err(io::Error::other)
+}
+
+/// Passes JSON on with `<` in its other form. It stands in strings alone.
+struct Unmarked<'a>(&'a mut dyn Write);
+
+impl Write for Unmarked<'_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        for (number, part) in piece.split(|byte| *byte == b'<').enumerate() {
+            if number > 0 {
+                self.0.write_all(b"\\u003c")?;
+            }
+            self.0.write_all(part)?;
+        }
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// What the page shows.
+struct Page<'a> {
+    model: &'a Model,
+    checked: &'a Checked,
+    report: &'a Report<'a>,
+}
+
+impl Serialize for Page<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Page { model, checked, report } = self;
+        let language = match model.language() {
+            Language::Dve => "dve",
+            Language::Murphi => "murphi",
+        };
+        let source =
+            json!({ "name": model.source().name(), "text": model.source().text(), "language": language });
+        let runs = checked.answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
+        let runs: Vec<Run<'_>> = runs.map(|(answer, trace)| Run { model, answer, trace }).collect();
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("report", report)?;
+        object.serialize_entry("source", &source)?;
+        object.serialize_entry("traces", &runs)?;
+        object.end()
+    }
+}
+
+struct Run<'a> {
+    model: &'a Model,
+    answer: &'a Answer,
+    trace: &'a Trace,
+}
+
+impl Serialize for Run<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Run { model, answer, trace } = *self;
+        let mut states = trace.states(model).map_err(S::Error::custom)?;
+        let first = states.next().transpose().map_err(S::Error::custom)?;
+        let mut columns = Vec::new();
+        first.iter().for_each(|first| first.state.for_each(&mut |name, _| columns.push(name.to_owned())));
+        let places = columns.iter().cloned().zip(0..).collect();
+        // Where a cycle closes, its first state comes again: the step that leads there is one of the run.
+        let count = trace.length() + u64::from(trace.stem_states() > 0);
+        let left_out = if count > 2 * END_STATES { END_STATES..count - END_STATES } else { count..count };
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("heading", heading(answer).trim_end_matches(':'))?;
+        object.serialize_entry("note", &trace.note())?;
+        object.serialize_entry("stem", &trace.stem_states())?;
+        object.serialize_entry("cycle", &trace.cycle_length())?;
+        object.serialize_entry("atoms", &trace.atoms())?;
+        object.serialize_entry("fault", &trace.fault)?;
+        object.serialize_entry("because", &trace.because)?;
+        object.serialize_entry("columns", &columns)?;
+        object.serialize_entry("participants", &participants(model))?;
+        let gap = (!left_out.is_empty())
+            .then(|| json!({ "at": left_out.start, "states": left_out.end - left_out.start }));
+        object.serialize_entry("gap", &gap)?;
+        let states = trace.states(model).map_err(S::Error::custom)?;
+        object.serialize_entry(
+            "states",
+            &PageStates { states: RefCell::new(states), places, count, left_out },
+        )?;
+        object.end()
+    }
+}
+
+/// Those who send and receive: the processes, and channels that hold messages.
+fn participants(model: &Model) -> Vec<&str> {
+    let program = model.program();
+    let structure = program.structure.iter().flat_map(|structure| &structure.variables);
+    let buffered =
+        structure.filter(|(_, part)| matches!(part, Part::Channel { .. })).map(|(name, _)| &**name);
+    program.processes.iter().map(|process| &*process.name).chain(buffered).collect()
+}
+
+struct PageStates<'a> {
+    states: RefCell<States<'a>>,
+    places: HashMap<String, u32>,
+    count: u64,
+    left_out: std::ops::Range<u64>,
+}
+
+/// A state by what it changed.
+#[derive(Serialize)]
+struct PageState<'a> {
+    step: Option<PageStep<'a>>,
+    set: Vec<(u32, String)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    atoms: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    automaton: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct PageStep<'a> {
+    title: &'a str,
+    line: Option<usize>,
+    moves: &'a [TraceMove],
+    message: Option<&'a TraceMessage>,
+}
+
+impl Serialize for PageStates<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        let mut states = self.states.borrow_mut();
+        let mut number = 0;
+        while number < self.count {
+            let before = states.last_value().cloned();
+            if number == self.left_out.start {
+                number = self.left_out.end;
+                states.skip_to(number).map_err(S::Error::custom)?;
+            }
+            let Some(state) = states.next() else { break };
+            let state = state.map_err(S::Error::custom)?;
+            list.serialize_element(&self.state(before.as_ref(), &state))?;
+            number += 1;
+        }
+        list.end()
+    }
+}
+
+impl PageStates<'_> {
+    fn state<'s>(&self, before: Option<&Value>, state: &'s TraceState) -> PageState<'s> {
+        let changed = state.state.changed(before);
+        let mut changed = changed.iter().peekable();
+        let mut set = Vec::new();
+        // Both go through the values in the same order.
+        state.state.for_each(&mut |name, value| {
+            if changed.next_if(|it| *it == name).is_some() {
+                set.extend(self.places.get(name).map(|place| (*place, value.to_string())));
+            }
+        });
+        let step = state.step.as_ref().map(|step| PageStep {
+            title: &step.title,
+            line: step.line,
+            moves: &step.moves,
+            message: step.message.as_ref(),
+        });
+        PageState { step, set, atoms: state.atoms.as_deref(), automaton: state.automaton.as_deref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_ends_the_element_it_stands_in() {
+        let mut out = Vec::new();
+        write_data(&json!({ "a": "</script><b>&\u{2028}" }), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains('<'));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["a"], "</script><b>&\u{2028}");
+    }
+
+    #[test]
+    fn every_module_is_there_and_imports_what_is_there() {
+        let map = import_map();
+        assert!(!map.contains('<'));
+        for (name, text) in MODULES {
+            for line in text.lines().filter(|line| line.starts_with("import ")) {
+                let from = line.rsplit_once('"').and_then(|(line, _)| line.rsplit_once('"')).unwrap().1;
+                assert!(MODULES.iter().any(|(it, _)| *it == from), "{name} imports {from}");
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// What was the value of a variable in the state of a number? States come with what they changed; here it is found for any of them.
+
+export class Run {
+  constructor(data) {
+    Object.assign(this, data);
+    // By column: the states in which it changes, and the texts it has from there on.
+    this.changes = this.columns.map(() => ({ at: [], text: [] }));
+    this.states.forEach((state, number) => {
+      for (const [column, text] of state.set) {
+        this.changes[column].at.push(number);
+        this.changes[column].text.push(text);
+      }
+    });
+  }
+
+  get length() {
+    return this.states.length;
+  }
+
+  // The number of a state in the run, which is not its place on the page where some are left out.
+  number(place) {
+    return this.gap && place >= this.gap.at ? place + this.gap.states : place;
+  }
+
+  // The place in `changes` of a column that a state has its text from.
+  #place(column, state) {
+    const { at } = this.changes[column];
+    let [low, high] = [0, at.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (at[middle] <= state) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  text(column, state) {
+    const place = this.#place(column, state);
+    return place < 0 ? "" : this.changes[column].text[place];
+  }
+
+  // Whether a state has another value there than the one before it.
+  changed(column, state) {
+    const place = this.#place(column, state);
+    if (state === 0 || place < 0 || this.changes[column].at[place] !== state) return false;
+    return place === 0 || this.changes[column].text[place] !== this.changes[column].text[place - 1];
+  }
+
+  // Whether it ever changes.
+  changes_ever(column) {
+    const { text } = this.changes[column];
+    return text.some((it) => it !== text[0]);
+  }
+
+  // The place on the page of the state that a cycle begins with; null if the run ends.
+  get cycle_start() {
+    if (this.cycle === 0) return null;
+    const start = this.stem - 1;
+    if (!this.gap || start < this.gap.at) return start;
+    return Math.max(start - this.gap.states, this.gap.at);
+  }
+}
