@@ -18,7 +18,7 @@ pub(super) const BATCH: usize = 64;
 #[derive(Debug)]
 pub(super) enum Dictionary {
     /// As they are.
-    Whole(Leaves),
+    Whole(Box<Leaves>),
     /// By the numbers of their halves.
     Paired(Box<Paired>),
 }
@@ -55,7 +55,7 @@ impl Dictionary {
     /// Nothing numbered yet, for pieces of `bits` bits that are cut as planned.
     pub(super) fn new(bits: u32, plan: &Plan, budget: &Budget) -> Result<Dictionary, BudgetError> {
         match plan {
-            Plan::Whole => Ok(Dictionary::Whole(Leaves::new(bits.div_ceil(64) as usize, budget)?)),
+            Plan::Whole => Ok(Dictionary::Whole(Box::new(Leaves::new(bits.div_ceil(64) as usize, budget)?))),
             Plan::Cut(cut) => Ok(Dictionary::Paired(Box::new(Paired {
                 cut: Cut::new(bits, cut.right_bits),
                 left: Dictionary::new(bits - cut.right_bits, &cut.left, budget)?,

@@ -73,8 +73,8 @@ impl Table {
     /// An empty table for keys of `bits` bits, 1 or more; keys above [`DIRECT_BITS_MAX`] bits are cut.
     pub fn new(bits: u32, budget: &Budget) -> Result<Table, BudgetError> {
         match bits {
-            ..=DIRECT_BITS_MAX => Table::whole(bits, budget),
-            ..=SPLIT_BITS_MAX => Table::cut(bits, bits / 2, budget),
+            _ if bits <= DIRECT_BITS_MAX => Table::whole(bits, budget),
+            _ if bits <= SPLIT_BITS_MAX => Table::cut(bits, bits / 2, budget),
             _ => Table::tree(bits, budget),
         }
     }

@@ -85,7 +85,7 @@ impl NumberPairs {
     pub(super) fn for_each(&self, mut visit: impl FnMut(u32, u32)) {
         let [_, right_bits] = self.number_bits;
         self.table.for_each(|pair| {
-            visit((pair[0] >> right_bits) as u32, (pair[0] & ((1 << right_bits) - 1)) as u32)
+            visit((pair[0] >> right_bits) as u32, (pair[0] & ((1 << right_bits) - 1)) as u32);
         });
     }
 

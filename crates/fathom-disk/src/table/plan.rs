@@ -92,9 +92,9 @@ impl<'a> Counter<'a> {
             let middle = (least + most).div_ceil(2);
             // Right halves are the fewer, the lower they end.
             if self.distinct(low, middle) <= self.distinct(middle, high) {
-                least = middle
+                least = middle;
             } else {
-                most = middle - 1
+                most = middle - 1;
             }
         }
         Cuts {
@@ -139,7 +139,7 @@ fn between<'a>(key: &[u64], low: u32, high: u32, piece: &'a mut [u64]) -> &'a [u
     let piece = &mut piece[..end - first];
     piece.copy_from_slice(&key[first..end]);
     piece[end - first - 1] &= u64::MAX << (low % 64);
-    if high % 64 != 0 {
+    if !high.is_multiple_of(64) {
         piece[0] &= (1 << (high % 64)) - 1;
     }
     piece

@@ -44,8 +44,8 @@ impl ShardedTable {
         let share = budget.free() >> shard_bits;
         let whole = bits <= DIRECT_BITS_MAX;
         let shared = match bits {
-            ..=DIRECT_BITS_MAX => Shared::Nothing,
-            ..=SPLIT_BITS_MAX => Shared::Right(RightLeaves::new(bits / 2, budget)?),
+            _ if bits <= DIRECT_BITS_MAX => Shared::Nothing,
+            _ if bits <= SPLIT_BITS_MAX => Shared::Right(RightLeaves::new(bits / 2, budget)?),
             _ => Shared::Halves(SharedHalves::new(bits, budget)?),
         };
         let shards = (0..1u64 << shard_bits).map(|value| {

@@ -255,9 +255,9 @@ fn many_keys_with_repeats() {
 fn lopsided(random: &mut Random, bits: u32) -> Vec<u64> {
     let mut key = vec![0; words_of(bits)];
     let last = key.len() - 1;
-    key[0] = random.below(700) as u64 & ((1 << (bits - 1) % 64) - 1);
-    key[1] = (random.below(5) as u64) << 60;
-    key[last] = random.below(60) as u64 * 77;
+    key[0] = random.below(700) & ((1 << ((bits - 1) % 64)) - 1);
+    key[1] = random.below(5) << 60;
+    key[last] = random.below(60) * 77;
     key
 }
 
