@@ -43,16 +43,20 @@ pub struct Sizes {
 
 /// Below this, memory is so short that blocks are a few keys.
 const SHORT_BYTES: usize = 256 << 10;
+/// No part is larger but the table.
+const SHARE_BYTES_MAX: usize = 64 << 20;
 
 impl Sizes {
     /// What suits so many bytes for so many threads.
     pub(super) fn of(bytes: usize, threads: usize, width: KeyWidth) -> Sizes {
         let key = width.words() * 8;
         let short = bytes < SHORT_BYTES.max(4096 * key);
-        let part = |part: usize| bytes / part;
+        // What is taken at once is touched at once: beyond this, more memory makes nothing faster.
+        let part = |part: usize| (bytes / part).min(SHARE_BYTES_MAX);
         Sizes {
             queue_bytes: part(if short { 6 } else { 4 }),
-            table_bytes: part(if short { 16 } else { 4 }),
+            // The table grows as it is filled.
+            table_bytes: bytes / if short { 16 } else { 4 },
             window_keys: if short { 0 } else { part(8) / key },
             measured: (part(256) / threads / (key + 8)).clamp(1, 512),
             candidate_keys: (part(32) / threads / (key + 4)).max(2),
