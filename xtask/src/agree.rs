@@ -18,7 +18,7 @@ use fathom_model::values::PossibleValues;
 use fathom_search::bodies::stages::run as search;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::task::watch::Condition;
-use fathom_search::task::{Ending, Observer, Outcome, Progress, Settings, Tuning};
+use fathom_search::task::{Ending, Observer, Outcome, Progress, Settings, Task, Tuning};
 
 use crate::printed::Printed;
 
@@ -199,7 +199,7 @@ fn explore_until(
         tuning: Tuning::default(),
     };
     let limit = Limit { states_max, reached: AtomicBool::new(false) };
-    Ok(search(system, &mut table, &budget, &settings, &limit)?)
+    Ok(search(Task::new(system, &budget, &settings).watched_by(&limit), &mut table)?)
 }
 
 /// What two searches found that is not the same.

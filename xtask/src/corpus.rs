@@ -16,7 +16,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
 use fathom_search::bodies::stages::run as search;
 use fathom_search::engines::ram::RamTable;
-use fathom_search::task::{Ending, Outcome, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Outcome, Settings, Task, Tuning};
 
 /// What to explore, or another part of the corpus.
 #[derive(clap::Args)]
@@ -160,7 +160,7 @@ fn explore(
         coverage: false,
         tuning: Tuning::default(),
     };
-    let outcome = search(&*system, &mut table, &budget, &settings, &Unobserved)?;
+    let outcome = search(Task::new(&*system, &budget, &settings), &mut table)?;
     let differences = differences(published, &outcome);
     let bits = system.shape().width_bits;
     let instance = published.instance.clone();

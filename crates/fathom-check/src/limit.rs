@@ -19,6 +19,8 @@ pub enum Limit {
     Violation,
     /// The engine may have missed states.
     Lossy,
+    /// The engine wanted no more, and says why.
+    Engine(&'static str),
 }
 
 impl Limit {
@@ -33,6 +35,7 @@ impl Limit {
             Limit::DiskFull => "disk full",
             Limit::Violation => "violation",
             Limit::Lossy => "lossy",
+            Limit::Engine(_) => "engine",
         }
     }
 }

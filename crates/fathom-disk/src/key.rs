@@ -80,17 +80,6 @@ pub fn from_bytes(bytes: &[u8], key: &mut [u64]) {
     }
 }
 
-/// `difference = later - earlier - 1` for `later > earlier`, word by word from the end.
-pub fn gap(later: &[u64], earlier: &[u64], difference: &mut [u64]) {
-    let mut borrow = true;
-    for index in (0..later.len()).rev() {
-        let (first, under_one) = later[index].overflowing_sub(earlier[index]);
-        let (second, under_two) = first.overflowing_sub(u64::from(borrow));
-        difference[index] = second;
-        borrow = under_one | under_two;
-    }
-}
-
 /// `key += low + 1`, where `low` is a gap of one word.
 pub fn step_by_word(key: &mut [u64], low: u64) {
     let last = key.len() - 1;
@@ -142,6 +131,17 @@ pub fn load_partial(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `difference = later - earlier - 1` for `later > earlier`, word by word from the end.
+    fn gap(later: &[u64], earlier: &[u64], difference: &mut [u64]) {
+        let mut borrow = true;
+        for index in (0..later.len()).rev() {
+            let (first, under_one) = later[index].overflowing_sub(earlier[index]);
+            let (second, under_two) = first.overflowing_sub(u64::from(borrow));
+            difference[index] = second;
+            borrow = under_one | under_two;
+        }
+    }
 
     #[test]
     fn widths_count_words_and_bytes() {

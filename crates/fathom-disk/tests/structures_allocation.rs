@@ -1,4 +1,4 @@
-//! Does the accountant tell the truth about tables, windows, filters and perfect hashes? Without a harness, as in `allocation.rs`.
+//! Does the accountant tell the truth about tables, windows, filters, perfect hashes and queues? Without a harness, as in `allocation.rs`.
 
 #![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
 #![allow(unsafe_code)] // A global allocator can only be implemented as unsafe; it hands everything to the system's.
@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fathom_disk::budget::Budget;
 use fathom_disk::filter::{Bloom, FuseSegmentsBuilder};
 use fathom_disk::perfect_hash::{PerfectHash, PerfectHashBuilder};
+use fathom_disk::priority_queue::{ArrayHeap, ArrayHeapConfig, PriorityQueue, RadixHeap};
 use fathom_disk::storage::{FileStorage, Volume};
 use fathom_disk::table::Table;
 use fathom_disk::window::Window;
@@ -43,7 +44,10 @@ static ALLOCATOR: Counting = Counting;
 const CONSTANT: usize = 24 << 10;
 
 fn main() {
-    support::without_harness(&[("structures_take_what_they_say", structures_take_what_they_say)]);
+    support::without_harness(&[
+        ("structures_take_what_they_say", structures_take_what_they_say),
+        ("queues_take_what_they_say", queues_take_what_they_say),
+    ]);
 }
 
 /// Runs `work` and returns the allocator's and the accountant's peaks beyond what was held before.
@@ -104,4 +108,41 @@ fn structures_take_what_they_say() {
             peaks(&budget, || drop(PerfectHash::open(&volume, "phf", words, &budget).unwrap()));
         check(&format!("perfect hash of {words} words, loaded"), real, charged);
     }
+}
+
+fn queues_take_what_they_say() {
+    let bytes = 1 << 20;
+    for words in [1, 2] {
+        for radix in [true, false] {
+            let directory = tempfile::tempdir().unwrap();
+            let volume = Volume::new(FileStorage::auto(directory.path()).unwrap());
+            let budget = Budget::unlimited();
+            let config = ArrayHeapConfig::within(bytes, words);
+            let (real, charged) = peaks(&budget, || {
+                let mut queue: Box<dyn PriorityQueue> = match radix {
+                    true => Box::new(RadixHeap::new(&volume, "queue", words, bytes, &budget).unwrap()),
+                    false => Box::new(ArrayHeap::new(&volume, "queue", words, config, &budget).unwrap()),
+                };
+                fill_and_drain(&mut *queue, words);
+            });
+            let name = if radix { "radix heap" } else { "array heap" };
+            check(&format!("{name} of {words} words"), real, charged);
+            assert!(charged <= bytes + bytes / 4, "{name}: {charged} bytes where {bytes} were given");
+        }
+    }
+}
+
+/// Several times what fits, in buckets small and large.
+fn fill_and_drain(queue: &mut dyn PriorityQueue, words: usize) {
+    let mut state = 1u64;
+    for _ in 0..2000 {
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 40
+        };
+        let priorities: Vec<u64> = (0..100).map(|_| next() % 5000 * (next() % 2)).collect();
+        let records: Vec<u64> = (0..100 * words).map(|_| next()).collect();
+        queue.push(&priorities, &records).unwrap();
+    }
+    while queue.pop(&mut |_, _| Ok(())).unwrap().is_some() {}
 }

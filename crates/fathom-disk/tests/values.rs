@@ -10,6 +10,7 @@ use fathom_disk::budget::Budget;
 use fathom_disk::codec::Codec;
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
+use fathom_disk::run::sweep::Sweep;
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Scan, Tag};
 use fathom_disk::set::{KeyStream, Matched, Merge, SliceStream, Sorter, write_all};
 use fathom_disk::storage::{Fault, FaultyStorage, FileKind, Volume};
@@ -159,6 +160,42 @@ fn runs_give_their_values_back_on_every_storage_width_and_budget() {
             assert_eq!(read(&volume, &budget, bits, value_bits).unwrap(), map, "{about}");
             check_look_up(&volume, &budget, &map, (bits, value_bits), &about);
             assert_eq!(budget.used(), 0, "{about}");
+            volume.remove("run").unwrap();
+        }
+    }
+}
+
+/// Beside ascending keys, in pieces of any size, a sweep gives the values of those that are there, whatever the codec.
+#[test]
+fn a_sweep_gives_the_values_of_the_keys_that_are_there() {
+    let volume = Volume::in_memory(512);
+    for round in 0..120 {
+        let mut dice = Dice::new(0x5eeb + round);
+        let bits = [7, 60, 64, 65, 100, 128, 150][dice.below(7) as usize];
+        let value_bits = 1 + dice.below(64) as u32;
+        let count = [0, 1, 40, 900, 4000][dice.below(5) as usize];
+        let map = random_map(&mut dice, bits, value_bits, count);
+        let values = ValueWidth::new(value_bits).unwrap();
+        let configs = [RunConfig::tiny(width(bits), TAG, 64), RunConfig::live(width(bits), TAG)];
+        for config in configs.map(|config| config.with_values(values)) {
+            let budget = Budget::unlimited();
+            write(&volume, &budget, &config, &map).unwrap();
+            let run = open(&volume, &budget, bits, value_bits).unwrap();
+            let mut sought: Vec<Vec<u64>> = map.keys().cloned().collect();
+            sought.extend(random_set(&mut dice, bits, 100));
+            sought.sort();
+            sought.dedup();
+            sought.retain(|_| dice.below(3) > 0);
+            let mut sweep = Sweep::with_values(&run, &budget, 64).unwrap();
+            while !sought.is_empty() {
+                let later = sought.split_off(sought.len().min(1 + dice.below(300) as usize));
+                let mut found = vec![None; sought.len()];
+                sweep.look_up(&sought.concat(), &mut found).unwrap();
+                let expected: Vec<Option<u64>> = sought.iter().map(|key| map.get(key).copied()).collect();
+                assert_eq!(found, expected, "round {round}: {bits} and {value_bits} bits");
+                sought = later;
+            }
+            drop(sweep);
             volume.remove("run").unwrap();
         }
     }

@@ -44,6 +44,11 @@ pub enum SearchError {
     /// The boundary to go on from is not one of this system and these settings.
     #[error("the search cannot be resumed: its last checkpoint cannot be understood")]
     Boundary,
+    /// What was committed is of a search by progress, and somebody else is to go on with it.
+    #[error(
+        "the run was searched by progress, so its stages are no layers: it is taken up by the engine that began it"
+    )]
+    NoLayers,
     /// What was committed is of another version of the format.
     #[error(
         "the search was written in version {found} of the format, and this build reads {reads}: it cannot be resumed"

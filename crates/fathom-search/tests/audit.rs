@@ -19,7 +19,7 @@ use fathom_search::bodies::stages::run;
 use fathom_search::engines::tier::{Options, Tier};
 use fathom_search::proof::audit::{Audit, AuditError, Audited};
 use fathom_search::task::watch::Condition;
-use fathom_search::task::{Settings, Tuning, Unobserved};
+use fathom_search::task::{Settings, Task, Tuning, Unobserved};
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::program::random_program;
 use oracle::random::Random;
@@ -43,7 +43,7 @@ fn finished(system: &dyn TransitionSystem, settings: &Settings, budget_bytes: us
     let (volume, budget) = (Volume::in_memory(64), Budget::new(budget_bytes));
     let options = Options { tag: TAG, commit_every: Duration::ZERO, ..Options::unlasting() };
     let (mut tier, _) = Tier::open(&volume, &budget, system.shape(), 1, options).expect("there is room");
-    let outcome = run(system, &mut tier, &budget, settings, &Unobserved).expect("there is room");
+    let outcome = run(Task::new(system, &budget, settings), &mut tier).expect("there is room");
     if rests {
         tier.put_to_rest(&outcome.boundary).expect("there is room");
         assert!(tier.disk_use().at_rest.is_some(), "it is at rest");

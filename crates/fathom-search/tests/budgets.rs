@@ -15,7 +15,7 @@ use fathom_search::engines::stern_dill::{self, SternDill};
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::liveness::early::Early;
-use fathom_search::task::{Ending, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Settings, Task, Tuning};
 use fathom_search::traces::path::Room;
 use fathom_search::traces::unfold::unfold_fault;
 use oracle::bfs::{Explored, Limits, explore};
@@ -96,8 +96,7 @@ fn to_the_end<P: StagePolicy>(
         coverage: true,
         tuning: Tuning::default(),
     };
-    let outcome =
-        run(graph, &mut policy, budget, &settings, &Unobserved).map_err(|error| error.to_string())?;
+    let outcome = run(Task::new(graph, budget, &settings), &mut policy).map_err(|error| error.to_string())?;
     if outcome.ending != Ending::Complete {
         let why = outcome.refusal.map_or_else(String::new, |refusal| refusal.to_string());
         return Err(format!("{} of {} states: {why}", outcome.layers.sum(), judge.states.len()));

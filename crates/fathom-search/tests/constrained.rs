@@ -6,7 +6,7 @@ use fathom_search::bodies::stages::run;
 use fathom_search::constrained::Constrained;
 use fathom_search::engines::ram::RamTable;
 use fathom_search::task::watch::Condition;
-use fathom_search::task::{Settings, Tuning, Unobserved};
+use fathom_search::task::{Settings, Task, Tuning};
 use oracle::bfs::{Limits, explore};
 use oracle::forms::random_graph;
 use oracle::graph::Graph;
@@ -54,7 +54,7 @@ fn search(
     };
     let budget = Budget::unlimited();
     let mut table = RamTable::new(system.shape(), &budget, 1).expect("the budget is unlimited");
-    run(system, &mut table, &budget, &settings, &Unobserved).expect("the budget is unlimited")
+    run(Task::new(system, &budget, &settings), &mut table).expect("the budget is unlimited")
 }
 
 /// The graph without steps to nodes that do not meet label 0, and without such initial nodes.

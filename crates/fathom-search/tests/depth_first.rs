@@ -11,7 +11,7 @@ use fathom_search::bodies::depth_first::{Outcome, Settings, run};
 use fathom_search::engines::bitstate::{Bitstate, FILL_GOOD};
 use fathom_search::error::SearchError;
 use fathom_search::proof::replay::{Claim, replay};
-use fathom_search::stores::Visited;
+use fathom_search::stores::visited::{Colour, Insertion, StoreFigures, Visited};
 use fathom_search::task::watch::Condition;
 use fathom_search::task::{Ending, Unobserved};
 use fathom_search::traces::path::Room;
@@ -24,14 +24,30 @@ use oracle::random::Random;
 struct Exact(HashSet<Vec<u64>>);
 
 impl Visited for Exact {
-    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
-        Ok(self.0.insert(record.to_vec()))
+    fn insert_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        new: &mut Vec<u32>,
+    ) -> Result<Insertion, SearchError> {
+        let fresh = (0..).zip(records.iter()).filter(|(_, record)| self.0.insert(record.to_vec()));
+        new.extend(fresh.map(|it| it.0));
+        Ok(Insertion::All)
     }
 
-    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+    fn contains_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        present: &mut Vec<u32>,
+    ) -> Result<(), SearchError> {
         present
             .extend((0..).zip(records.iter()).filter(|(_, record)| self.0.contains(*record)).map(|it| it.0));
         Ok(())
+    }
+
+    fn figures(&self) -> StoreFigures {
+        StoreFigures { records: self.0.len() as u64, ..StoreFigures::default() }
     }
 }
 

@@ -21,7 +21,8 @@ use fathom_search::engines::stern_dill;
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::stores::disk_set::DiskSet;
-use fathom_search::task::{Ending, Outcome, Settings, Unobserved};
+use fathom_search::stores::visited::PerColour;
+use fathom_search::task::{Ending, Outcome, Settings, Task, Unobserved};
 use fathom_search::traces::path::Room;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::{Form, formed_graph};
@@ -84,10 +85,8 @@ impl Subject<'_> {
             Engine::Tier | Engine::TierByScan => {
                 let (mut tier, boundary) = Tier::open(&volume, &budget, shape, threads, options)?;
                 let outcome = match boundary {
-                    Some(boundary) => {
-                        go_on(self.system, &mut tier, &budget, &settings, &Unobserved, &boundary)
-                    }
-                    None => run(self.system, &mut tier, &budget, &settings, &Unobserved),
+                    Some(boundary) => go_on(Task::new(self.system, &budget, &settings), &mut tier, &boundary),
+                    None => run(Task::new(self.system, &budget, &settings), &mut tier),
                 }?;
                 if outcome.ending == Ending::Complete {
                     tier.put_to_rest(&outcome.boundary)?;
@@ -96,7 +95,7 @@ impl Subject<'_> {
             }
             Engine::Auto => {
                 let disk = Disk { volume: &|| Ok(volume.clone()), lasts: true, options };
-                auto::run(self.system, &budget, &settings, &Unobserved, &disk)?.1
+                auto::run(Task::new(self.system, &budget, &settings), &disk)?.1
             }
             Engine::SternDill => {
                 let options = stern_dill::Options {
@@ -105,7 +104,7 @@ impl Subject<'_> {
                     ..stern_dill::Options::unlasting()
                 };
                 let place = (&volume, true);
-                stern_dill::run(self.system, &budget, &settings, &Unobserved, place, options)?.1
+                stern_dill::run(Task::new(self.system, &budget, &settings), place, options)?.1
             }
             Engine::Nested => return self.nested(&volume, &budget),
         };
@@ -115,12 +114,12 @@ impl Subject<'_> {
     fn nested(&self, volume: &Volume, budget: &Budget) -> Result<Found, SearchError> {
         let shape = self.system.shape();
         let bytes = budget.limit() / 8;
-        let mut visited = DiskSet::new(shape, volume, "visited", bytes, budget)?;
-        let mut red = DiskSet::new(shape, volume, "red", bytes, budget)?;
+        let set = |name| DiskSet::new(shape, volume, name, bytes, budget);
+        let mut visited = PerColour([set("visited")?, set("red")?]);
         let settings =
             ndfs::Settings { stop_at_fault: false, max_depth: None, weak: false, stack: Some((volume, 512)) };
         let room = Room::in_memory(budget);
-        let outcome = ndfs::run(self.system, &mut visited, &mut red, &room, &settings, &Unobserved)?;
+        let outcome = ndfs::run(self.system, &mut visited, &room, &settings, &Unobserved)?;
         Ok(Found::Nested(outcome.states, outcome.lasso.is_some()))
     }
 

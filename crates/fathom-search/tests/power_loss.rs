@@ -19,7 +19,7 @@ use fathom_search::engines::stern_dill::{self, Sizes, SternDill};
 use fathom_search::engines::tier::{Options, Tier};
 use fathom_search::error::SearchError;
 use fathom_search::proof::audit::{Audit, AuditError};
-use fathom_search::task::{Ending, Observer, Outcome, Settings, Unobserved};
+use fathom_search::task::{Ending, Observer, Outcome, Settings, Task, Unobserved};
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
 use oracle::random::Random;
@@ -97,7 +97,11 @@ impl Subject<'_> {
             Engine::Auto => {
                 drop(steps);
                 let disk = Disk { volume: &|| Ok(volume.clone()), lasts: true, options };
-                Ok(auto::run(self.system, &budget, &self.settings(threads), observer, &disk)?.1)
+                Ok(auto::run(
+                    Task::new(self.system, &budget, &self.settings(threads)).watched_by(observer),
+                    &disk,
+                )?
+                .1)
             }
             Engine::SternDill => {
                 let Options { tag, commit_every, keep_from, .. } = options;
@@ -126,8 +130,10 @@ impl Subject<'_> {
     ) -> Result<Outcome, SearchError> {
         let settings = self.settings(threads);
         match boundary {
-            Some(boundary) => go_on(self.system, policy, budget, &settings, observer, &boundary),
-            None => run(self.system, policy, budget, &settings, observer),
+            Some(boundary) => {
+                go_on(Task::new(self.system, budget, &settings).watched_by(observer), policy, &boundary)
+            }
+            None => run(Task::new(self.system, budget, &settings).watched_by(observer), policy),
         }
     }
 

@@ -21,7 +21,7 @@ use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::proof::replay::{Claim, replay};
 use fathom_search::stores::Layered;
 use fathom_search::task::watch::{Condition, Finding};
-use fathom_search::task::{Ending, Outcome, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Outcome, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::Room;
 use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Limits, explore};
@@ -86,7 +86,7 @@ fn the_way_across_is_replayed_and_told() {
         stop_at_first: true,
         ..settings(system.shape())
     };
-    let outcome = run(&system, &mut table, &budget, &settings, &Unobserved).expect("the budget suffices");
+    let outcome = run(Task::new(&system, &budget, &settings), &mut table).expect("the budget suffices");
     let Some(Finding { layer: 7, record: Some(record), .. }) = &outcome.findings.0[0] else {
         panic!("it takes seven crossings: {:?}", outcome.findings)
     };
@@ -114,7 +114,7 @@ fn explored<P: StagePolicy + Layered>(
     let mut policy = make(system.shape(), &budget, 2);
     drop(steps);
     let outcome =
-        run(system, &mut policy, &budget, &settings(system.shape()), &Unobserved).expect("it suffices");
+        run(Task::new(system, &budget, &settings(system.shape())), &mut policy).expect("it suffices");
     assert_eq!(outcome.ending, Ending::Complete, "{:?}: {:#?}", outcome.refusal, budget.owners());
     outcome
 }

@@ -16,7 +16,7 @@ use fathom_search::error::SearchError;
 use fathom_search::proof::audit::{Audit, AuditError};
 use fathom_search::proof::replay::{Claim, Refusal, replay};
 use fathom_search::task::watch::{Condition, Finding};
-use fathom_search::task::{Ending, Observer, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Observer, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::{Path, Room};
 use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Limits, explore};
@@ -80,7 +80,7 @@ fn searches_for_runs_and_replays_stop_at_any_question() {
         let asked = settings(list.clone());
         let budget = Budget::new(8 << 20);
         let mut table = RamTable::new(graph.shape(), &budget, 1).expect("the budget suffices");
-        let outcome = run(&graph, &mut table, &budget, &asked, &Unobserved).expect("it does not fail");
+        let outcome = run(Task::new(&graph, &budget, &asked), &mut table).expect("it does not fail");
         for condition in list {
             let found = expected_finding(condition, &judge);
             let Some((Finding { layer, record: Some(record), .. }, _)) = found else { continue };
@@ -121,7 +121,7 @@ fn an_audit_that_is_stopped_accepts_nothing() {
         };
         let (mut tier, _) =
             Tier::open(&volume, &budget, graph.shape(), 1, options).expect("it does not fail");
-        let outcome = run(&graph, &mut tier, &budget, &asked, &Unobserved).expect("it does not fail");
+        let outcome = run(Task::new(&graph, &budget, &asked), &mut tier).expect("it does not fail");
         assert_eq!(outcome.ending, Ending::Complete);
         drop((tier, outcome));
         let audited = |observer: &dyn Observer| {

@@ -16,7 +16,7 @@ use fathom_search::bodies::stages::run;
 use fathom_search::engines::engine::Measure;
 use fathom_search::engines::retrace;
 use fathom_search::engines::sweep_ram::SweepLine;
-use fathom_search::task::{Ending, Observer, Outcome, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Observer, Outcome, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::Room;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
@@ -62,7 +62,8 @@ fn swept(
     };
     let (budget, notes) = (Budget::new(bytes), Notes::default());
     let mut line = SweepLine::new(system.shape(), &budget, measure).expect("the budget suffices");
-    let outcome = run(system, &mut line, &budget, &settings, &notes).expect("the budget suffices");
+    let outcome = run(Task::new(system, &budget, &settings).watched_by(&notes), &mut line)
+        .expect("the budget suffices");
     let sweeps = line.sweeps();
     drop(line);
     (outcome, sweeps, notes.0.into_inner().expect("no thread panics"))

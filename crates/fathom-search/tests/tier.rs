@@ -29,7 +29,7 @@ use fathom_search::engines::stern_dill::{self, Sizes, SternDill};
 use fathom_search::engines::tier::{Options, Plan, Shares, Tier};
 use fathom_search::files::closing_cost::ClosingCost;
 use fathom_search::task::watch::Finding;
-use fathom_search::task::{Ending, Observer, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Observer, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::Room;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
@@ -299,7 +299,7 @@ fn without_layers_the_path_is_the_same() {
         let volume = Volume::in_memory(64);
         let (mut tier, _) =
             Tier::open(&volume, &budget, shape, threads, options).expect("memory does not fail");
-        let outcome = run(&system, &mut tier, &budget, &settings, &Unobserved).expect("it does not fail");
+        let outcome = run(Task::new(&system, &budget, &settings), &mut tier).expect("it does not fail");
         assert_eq!(outcome.ending, Ending::Complete, "seed {seed}: {:?}", outcome.refusal);
         compare_counts(&outcome, &judge);
         dropped += usize::from(!tier.keeps_all_layers());
@@ -375,7 +375,7 @@ fn cost_of(
     let options = options(Plan::LookUp, shares);
     let (mut tier, _) =
         Tier::open(&volume, &budget, &graph.shape, threads, options).expect("memory does not fail");
-    let outcome = run(graph, &mut tier, &budget, &settings, &Unobserved).expect("memory does not fail");
+    let outcome = run(Task::new(graph, &budget, &settings), &mut tier).expect("memory does not fail");
     assert_eq!(outcome.ending, Ending::Complete, "{:?}", outcome.refusal);
     compare_counts(&outcome, judge);
     tier.cost()
@@ -540,8 +540,8 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
     };
     let search = |observer: &dyn Observer| {
         let budget = budget();
-        let (kept, outcome) =
-            auto::run(system, &budget, &settings, observer, &disk).expect("the machine does not fail");
+        let (kept, outcome) = auto::run(Task::new(system, &budget, &settings).watched_by(observer), &disk)
+            .expect("the machine does not fail");
         assert_eq!(outcome.ending, Ending::Complete, "{:?} {:#?}", outcome.refusal, budget.owners());
         compare_counts(&outcome, judge);
         (kept, outcome, budget)

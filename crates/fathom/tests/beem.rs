@@ -14,7 +14,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_model::values::PossibleValues;
 use fathom_search::bodies::stages::run;
 use fathom_search::engines::ram::RamTable;
-use fathom_search::task::{Ending, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Settings, Task, Tuning};
 use oracle::bfs::{Limits, explore};
 
 /// Instances with more states are left to `cargo xtask corpus`.
@@ -81,7 +81,7 @@ fn figures(path: &Path, overflow: Overflow) -> [u64; 4] {
         coverage: false,
         tuning: Tuning::default(),
     };
-    let outcome = run(&system, &mut table, &budget, &settings, &Unobserved).expect("nothing is refused");
+    let outcome = run(Task::new(&system, &budget, &settings), &mut table).expect("nothing is refused");
     assert_eq!(outcome.ending, Ending::Complete);
     [outcome.expanded, outcome.transitions, outcome.layers.len() as u64 - 1, outcome.deadlocks]
 }

@@ -30,7 +30,7 @@ use oracle::random::Random;
 /// How long to attack, and with what.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Stop after this many minutes; every part is tried at least once.
+    /// Stop after this many minutes; every part is tried at least once, those with a fixed list of trials first.
     #[arg(long, default_value_t = 5)]
     minutes: u64,
     /// Only parts whose name contains this: kills, folders, options, memory.
@@ -67,7 +67,7 @@ pub(crate) struct Tally {
 type Part = fn(&mut Attack, &mut Tally) -> anyhow::Result<()>;
 
 const PARTS: [(&str, Part); 4] =
-    [("kills", kills::run), ("folders", folders::run), ("options", options::run), ("memory", memory::run)];
+    [("options", options::run), ("memory", memory::run), ("kills", kills::run), ("folders", folders::run)];
 
 /// Attacks, and tells tries, survived, failed.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
@@ -77,10 +77,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let parts: Vec<_> = PARTS.iter().filter(|(name, _)| name.contains(&arguments.only)).collect();
     ensure!(!parts.is_empty(), "no part is called {}", arguments.only);
-    let share = Duration::from_secs(arguments.minutes * 60) / parts.len() as u32;
+    let end = Instant::now() + Duration::from_secs(arguments.minutes * 60);
     let mut failed = 0;
-    for (name, part) in parts {
+    for (done, (name, part)) in parts.iter().enumerate() {
         let began = Instant::now();
+        // What a part with few trials leaves is for those behind it.
+        let share = end.saturating_duration_since(began) / (parts.len() - done) as u32;
         let random = Random::new(arguments.seed);
         let mut attack = Attack { binary: binary.clone(), models: models(), deadline: began + share, random };
         let mut tally = Tally::default();

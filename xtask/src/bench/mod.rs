@@ -6,6 +6,7 @@ mod disk;
 mod disk_engine;
 mod disk_structures;
 mod murphi;
+mod queues;
 mod ram;
 mod records;
 mod sets;
@@ -32,6 +33,8 @@ pub(crate) enum Part {
     },
     /// Murphi models beside rumur, and those that CMurphi was measured on.
     Murphi(murphi::Arguments),
+    /// Priority queues on disk beside a binary heap in RAM.
+    Queues(queues::Arguments),
     /// The RAM engine beside SPIN, and one thread beside two.
     Ram(ram::Arguments),
     /// Explore models and keep their records for `bench disk --records`.
@@ -50,6 +53,7 @@ pub(crate) fn run(part: &Part) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Part::Murphi(arguments) => murphi::run(arguments),
+        Part::Queues(arguments) => queues::run(arguments),
         Part::Ram(arguments) => ram::run(arguments),
         Part::Records(arguments) => records::run(arguments),
         Part::Successors(arguments) => successors::run(arguments),

@@ -486,7 +486,7 @@ mod tests {
     use crate::monitor::Clock;
     use fathom_lang::source::SourceText;
 
-    const LIMITS: [Option<Limit>; 9] = [
+    const LIMITS: [Option<Limit>; 10] = [
         None,
         Some(Limit::Depth),
         Some(Limit::Time),
@@ -496,6 +496,7 @@ mod tests {
         Some(Limit::DiskFull),
         Some(Limit::Violation),
         Some(Limit::Lossy),
+        Some(Limit::Engine("the frontier is wide")),
     ];
 
     fn answer(kind: PropertyKind, verdict: Verdict) -> Answer {

@@ -178,5 +178,6 @@ pub(crate) fn limit_of(ending: Ending, monitor: &dyn Monitor) -> Option<Limit> {
         Ending::Depth => Some(Limit::Depth),
         Ending::Stopped => Some(monitor.reason()),
         Ending::Budget => Some(Limit::Ram),
+        Ending::Policy(reason) => Some(Limit::Engine(reason)),
     }
 }

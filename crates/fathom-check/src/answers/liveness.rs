@@ -161,7 +161,7 @@ fn explored(
         (ending, _) => outcome.gave_up.or_else(|| limit_of(ending, monitor)),
     };
     let structures = match outcome.engine {
-        LivenessEngine::SemiOwcty | LivenessEngine::Generated(_) => {
+        LivenessEngine::SemiOwcty | LivenessEngine::Owcty | LivenessEngine::Generated(_) => {
             StructureFigures::of(budget, outcome.states)
         }
         _ => Vec::new(),

@@ -97,6 +97,9 @@ pub struct PassFigures {
     pub graph: Option<u64>,
     /// The rounds that were over when they were taken up; none if they began.
     pub taken_up: Option<u64>,
+    /// Why this engine decided, if it was not the user who chose it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<String>,
 }
 
 /// Operations of one class, in this process.

@@ -16,7 +16,7 @@ use fathom_search::engines::{auto, ram, retrace, tier};
 use fathom_search::error::SearchError;
 use fathom_search::files::disk_use::DiskUse;
 use fathom_search::files::journal::StoredLayers;
-use fathom_search::task::{Observer, Outcome, Settings};
+use fathom_search::task::{self, Observer, Outcome, Settings};
 use fathom_search::traces::path::{Path as RunPath, Room};
 use fathom_search::traces::trace;
 
@@ -59,14 +59,8 @@ pub struct Searched {
 /// What is searched, with what, and where its files are.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
-    /// What is searched.
-    pub system: &'a dyn TransitionSystem,
-    /// The memory it may take.
-    pub budget: &'a Budget,
-    /// What is looked for.
-    pub settings: &'a Settings,
-    /// Who watches.
-    pub observer: &'a dyn Observer,
+    /// What is asked of the engine.
+    pub search: task::Task<'a>,
     /// Where runs that can last live.
     pub home: Option<&'a Home>,
     /// Whether files without a home are in a folder that goes with them, not in memory.
@@ -83,7 +77,8 @@ impl<'a> Task<'a> {
         settings: &'a Settings,
         observer: &'a dyn Observer,
     ) -> Task<'a> {
-        Task { system, budget, settings, observer, home: None, in_scratch: false, measure: None }
+        let search = task::Task { system, budget, settings, observer };
+        Task { search, home: None, in_scratch: false, measure: None }
     }
 }
 
@@ -106,7 +101,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
     let (Run::States(run) | Run::Chooses { states: run, .. }) = chosen.engine.run else {
         unreachable!("the engine {} does not expand all states", chosen.engine.name)
     };
-    let Task { system, budget, settings, observer, home, measure, .. } = *task;
+    let Task { search, home, measure, .. } = *task;
     let passing = OnceLock::new();
     let volume = || match home {
         Some(home) => home.volume().cloned().map_err(|error| SearchError::Place(Box::new(error))),
@@ -124,7 +119,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         commit_every: disk.commit_every,
         keep_layers: disk.keep_layers,
     };
-    match run(&Ask { system, budget, settings, observer, place: &place, chosen, measure }) {
+    match run(&Ask { task: search, place: &place, chosen, measure }) {
         Ok(Answer { engine, outcome, kept, used, closing }) => {
             let counts = volume_counts(used, &volume)?;
             Ok(Searched {
@@ -158,11 +153,12 @@ fn gave_up(
     volume: &Volume,
     place: &FilePlace<'_>,
 ) -> Result<Searched, SearchError> {
-    let Task { system, budget, settings, home, .. } = *task;
+    let Task { search, home, .. } = *task;
     let Some(limit) = room_used_up(&error) else { return Err(error) };
-    let (layers, boundary) =
-        StoredLayers::open(volume, budget, system.shape(), place.tag).map_err(|_| error)?.unzip();
-    let outcome = stages::at_boundary(system, budget, settings, boundary.as_deref())?;
+    let (layers, boundary) = StoredLayers::open(volume, search.budget, search.system.shape(), place.tag)
+        .map_err(|_| error)?
+        .unzip();
+    let outcome = stages::at_boundary(search, boundary.as_deref())?;
     let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
     Ok(Searched {
         engine: match chosen.engine.run {
@@ -235,7 +231,9 @@ impl Kept {
     /// Visits the states of a layer, in any order; false if they are not kept.
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
         match self {
-            Kept::ByEngine(engine::Kept::Layers(layers)) => layers.visit_layer(layer, visit),
+            Kept::ByEngine(engine::Kept::Layers(layers) | engine::Kept::Stages(layers)) => {
+                layers.visit_layer(layer, visit)
+            }
             Kept::Committed(Some(layers)) => layers.visit_layer(layer, visit),
             Kept::Committed(None) | Kept::ByEngine(engine::Kept::Dropped | engine::Kept::NoLayers) => {
                 Ok(false)
@@ -283,7 +281,11 @@ impl Searched {
         (layer, record): (u64, &[u64]),
     ) -> Result<RunPath, SearchError> {
         let visit = |layer, visit: &mut dyn FnMut(Records<'_>)| self.kept.visit_layer(layer, visit);
-        if let Some(path) = trace::path_through(system, &visit, room, observer, (layer, record))? {
+        let path_back = match &self.kept {
+            Kept::ByEngine(engine::Kept::Stages(_)) => trace::path_through_stages,
+            _ => trace::path_through,
+        };
+        if let Some(path) = path_back(system, &visit, room, observer, (layer, record))? {
             return Ok(path);
         }
         // Files of a search that had some in memory are there again; others are not, whoever searched.
@@ -301,7 +303,7 @@ impl Searched {
             made.volume().map_err(place)
         };
         match &self.kept {
-            Kept::ByEngine(engine::Kept::NoLayers) => {
+            Kept::ByEngine(engine::Kept::NoLayers | engine::Kept::Stages(_)) => {
                 retrace::path_from_nothing(system, room, observer, threads, &volume()?, record)
             }
             _ => {

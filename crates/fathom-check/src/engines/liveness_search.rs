@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_ltl::automaton::Automaton;
 use fathom_ltl::product::Product;
-use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer, Progress};
 
@@ -40,7 +39,7 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
         LivenessEngine::Auto => by_itself(product, task),
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => counted::search(product, task, nested::search),
         LivenessEngine::Generated(_) => counted::search(product, task, semi_external::search),
-        LivenessEngine::SemiOwcty => semi_external::search(product, task),
+        LivenessEngine::SemiOwcty | LivenessEngine::Owcty => semi_external::search(product, task),
     }
 }
 
@@ -56,7 +55,7 @@ fn by_itself(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched,
                 Ending::Found => true,
                 Ending::Complete => !lasts,
                 Ending::Stopped => task.monitor.stop(),
-                Ending::Depth | Ending::Budget => false,
+                Ending::Depth | Ending::Budget | Ending::Policy(_) => false,
             };
             if over {
                 return Ok(found);
@@ -65,10 +64,8 @@ fn by_itself(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched,
         Err(RunError::Search(SearchError::Budget(_))) => {}
         Err(error) => return Err(error),
     }
-    // With several marks only the fix-point takes the product as it is; without, what fits is known when all states are.
-    let engine =
-        if product.shape().mark_count > 1 { LivenessEngine::SemiOwcty } else { LivenessEngine::Auto };
-    while_generating::search(product, &Task { engine, ..*task })
+    // What fits is known when all states are.
+    while_generating::search(product, task)
 }
 
 /// Watches a search that is to end soon.

@@ -1,7 +1,7 @@
 //! What is a search for an accepting run asked, and what does it find out?
 
 use fathom_search::engines::engine::{Chosen, Engine, Run};
-use fathom_search::engines::{auto, bitstate, ndfs, registry, semi_owcty};
+use fathom_search::engines::{auto, bitstate, ndfs, owcty, registry, semi_owcty};
 use std::path::Path as FilePath;
 
 use fathom_disk::budget::Budget;
@@ -23,13 +23,15 @@ use crate::resources::Resources;
 /// An engine that looks for accepting runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LivenessEngine {
-    /// A short nested depth-first search; then all states, and by what fits in memory the fix-point or the double depth-first search.
+    /// A short nested depth-first search; then all states, and by what fits in memory the fix-point, the double depth-first search, or the fix-point over files.
     #[default]
     Auto,
     /// Nested depth-first search, exact, on the fly; in RAM or on disk.
     Ndfs,
     /// Fix-point over a perfect hash, exact.
     SemiOwcty,
+    /// Fix-point over sorted files, exact, in whatever memory there is.
+    Owcty,
     /// Another one over all states once they are generated, exact; its entry says how.
     Generated(&'static Engine),
     /// Nested depth-first search with three bits per state: it may miss.
@@ -123,8 +125,13 @@ impl LivenessEngine {
 
     /// How an engine looks for accepting runs, if it does.
     pub fn of(engine: &'static Engine) -> Option<LivenessEngine> {
-        let special =
-            [LivenessEngine::Auto, LivenessEngine::Ndfs, LivenessEngine::SemiOwcty, LivenessEngine::Bitstate];
+        let special = [
+            LivenessEngine::Auto,
+            LivenessEngine::Ndfs,
+            LivenessEngine::SemiOwcty,
+            LivenessEngine::Owcty,
+            LivenessEngine::Bitstate,
+        ];
         let special = special.into_iter().find(|it| it.name() == engine.name);
         let generated = matches!(engine.run, Run::Generated(_));
         special.or_else(|| generated.then_some(LivenessEngine::Generated(engine)))
@@ -136,6 +143,7 @@ impl LivenessEngine {
             LivenessEngine::Auto => auto::ENGINE.name,
             LivenessEngine::Ndfs => ndfs::ENGINE.name,
             LivenessEngine::SemiOwcty => semi_owcty::ENGINE.name,
+            LivenessEngine::Owcty => owcty::ENGINE.name,
             LivenessEngine::Generated(engine) => engine.name,
             LivenessEngine::Bitstate => bitstate::ENGINE.name,
         }
@@ -143,13 +151,13 @@ impl LivenessEngine {
 
     /// Whether its runs can last: be gone on with, and leave certificates.
     pub fn lasts(self) -> bool {
-        matches!(self, LivenessEngine::Auto | LivenessEngine::SemiOwcty)
+        matches!(self, LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Owcty)
     }
 
     /// The automaton that suits it: with accepting states, or the smaller one with marks on edges where that makes no other difference.
     pub(crate) fn automaton(self, property: &LivenessProperty) -> &Automaton {
         match self {
-            LivenessEngine::SemiOwcty if !property.is_weak() => &property.generalised,
+            LivenessEngine::SemiOwcty | LivenessEngine::Owcty if !property.is_weak() => &property.generalised,
             _ => &property.searched,
         }
     }

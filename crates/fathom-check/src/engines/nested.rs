@@ -5,8 +5,10 @@ use std::path::Path as FilePath;
 
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::bitstate::Bitstate;
-use fathom_search::engines::ndfs::{self, ExactSet};
+use fathom_search::engines::ndfs;
 use fathom_search::stores::disk_set::DiskSet;
+use fathom_search::stores::exact::ExactSet;
+use fathom_search::stores::visited::PerColour;
 use fathom_search::task::Ending;
 
 use crate::engines::figures::Layers;
@@ -41,25 +43,25 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         (Some(volume), _) => {
             // The rest is for filters, and for the steps of a state.
             let bytes = budget.limit() / 4;
-            let mut visited = DiskSet::new(shape, volume, "visited", bytes, budget)?;
-            let mut red = DiskSet::new(shape, volume, "red", bytes, budget)?;
-            match ndfs::run(system, &mut visited, &mut red, room, &settings, observer) {
+            let set = |name| DiskSet::new(shape, volume, name, bytes, budget);
+            let mut visited = PerColour([set("visited")?, set("red")?]);
+            match ndfs::run(system, &mut visited, room, &settings, observer) {
                 Ok(outcome) => outcome,
                 Err(error) => {
                     let limit = room_used_up(&error).ok_or(error)?;
-                    return Ok(without_room(task, visited.len(), limit));
+                    return Ok(without_room(task, visited.0[0].len(), limit));
                 }
             }
         }
         (None, LivenessEngine::Bitstate) => {
             // The rest is for the stacks, and for the run that is told.
             let bytes = budget.limit() / 4;
-            let (mut visited, mut red) = (Bitstate::new(budget, bytes)?, Bitstate::new(budget, bytes)?);
-            ndfs::run(system, &mut visited, &mut red, room, &settings, observer)?
+            let mut visited = PerColour([Bitstate::new(budget, bytes)?, Bitstate::new(budget, bytes)?]);
+            ndfs::run(system, &mut visited, room, &settings, observer)?
         }
         (None, _) => {
-            let (mut visited, mut red) = (ExactSet::new(bits, budget)?, ExactSet::new(bits, budget)?);
-            ndfs::run(system, &mut visited, &mut red, room, &settings, observer)?
+            let mut visited = PerColour([ExactSet::new(bits, budget)?, ExactSet::new(bits, budget)?]);
+            ndfs::run(system, &mut visited, room, &settings, observer)?
         }
     };
     Ok(Searched {

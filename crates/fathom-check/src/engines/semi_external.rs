@@ -15,7 +15,7 @@ use fathom_disk::manifest::RunDirectory;
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::depth_first::Found;
 use fathom_search::engines::auto;
-use fathom_search::engines::{ddfs, semi_owcty};
+use fathom_search::engines::{ddfs, owcty, semi_owcty};
 use fathom_search::error::SearchError;
 use fathom_search::files::closed_set::Reached;
 use fathom_search::files::successor_graph::GraphUse;
@@ -87,7 +87,8 @@ pub(crate) fn decide(
     task: &Task<'_>,
     generated: layer_engine::Searched,
 ) -> Result<Searched, RunError> {
-    let task = &Task { engine: chosen(task, &generated)?, ..*task };
+    let choice = Choice::of(system, task, &generated)?;
+    let task = &Task { engine: choice.engine, ..*task };
     let mut searched = Searched::of(task, &generated);
     if let Some(Some(finding)) = generated.outcome.findings.0.first() {
         match found(system, &generated, task, finding).map_err(RunError::from) {
@@ -107,7 +108,9 @@ pub(crate) fn decide(
     let used = searched.disk.as_ref().map_or(0, |(disk, _)| disk.layers + 2 * disk.closed_set);
     drop(outcome);
     let kept = kept.generated();
-    let passed = over_states(system, task, kept, (searched.layers.len() as u64, boundary), used);
+    let layers = (searched.layers.len() as u64, boundary);
+    let (engine, passed) = over_states(system, task, choice.is_own(), (kept, layers), used);
+    searched.engine = engine;
     match passed {
         Err(RunError::Search(SearchError::Budget(_) | SearchError::LeastBudget { .. })) => {
             searched.ending = Ending::Budget;
@@ -117,7 +120,7 @@ pub(crate) fn decide(
             let Some(limit) = no_room(&error) else { return Err(error) };
             (searched.ending, searched.gave_up) = (Ending::Stopped, Some(limit));
         }
-        Ok(passed) => searched.take(passed, || task.monitor.reason()),
+        Ok(passed) => searched.take(passed, choice.said(engine), || task.monitor.reason()),
     }
     Ok(searched)
 }
@@ -131,37 +134,104 @@ fn no_room(error: &RunError) -> Option<Limit> {
     }
 }
 
-/// Passes over all states; those on disk are in files that take `used` bytes when they are in order.
+/// Passes over all states; those on disk are in files that take `used` bytes when they are in order. With the engine that made them: if the choice was not the user's and its memory does not suffice after all, it is the one that
+/// takes none.
 fn over_states(
     system: &dyn TransitionSystem,
     task: &Task<'_>,
-    kept: auto::Kept,
-    layers: (u64, Vec<u8>),
+    own_choice: bool,
+    (kept, layers): (auto::Kept, (u64, Vec<u8>)),
     used: u64,
-) -> Result<Passed, RunError> {
-    let mut states = States::new(system, kept, layers, task.budget, task.monitor)?;
+) -> (LivenessEngine, Result<Passed, RunError>) {
+    let mut states = match States::new(system, kept, layers, task.budget, task.monitor) {
+        Err(error) => return (task.engine, Err(error.into())),
+        Ok(states) => states,
+    };
     let used = if states.are_on_disk() { used } else { 0 };
-    match task.home.and_then(|home| home.settings().limit).filter(|limit| used > *limit) {
-        Some(limit) => Err(SearchError::DiskLimit { used, limit }.into()),
-        None => states.ask(&|reached| passes(system, task, reached, used)),
+    if let Some(limit) = task.home.and_then(|home| home.settings().limit).filter(|limit| used > *limit) {
+        return (task.engine, Err(SearchError::DiskLimit { used, limit }.into()));
     }
+    let passed = states.ask(&|reached| passes(system, task, reached, used));
+    let out_of_memory = matches!(passed, Err(RunError::Search(SearchError::Budget(_))));
+    if !own_choice || task.engine == LivenessEngine::Owcty || !out_of_memory {
+        return (task.engine, passed);
+    }
+    task.monitor.say("the memory does not suffice for bits by number: passes over sorted files decide");
+    let task = Task { engine: LivenessEngine::Owcty, ..*task };
+    (task.engine, states.ask(&|reached| passes(system, &task, reached, used)))
 }
 
-/// The engine for these states: the fix-point, unless its bits do not fit in memory and those of a depth-first search do. What a run that lasts leaves is to be proven.
-fn chosen(task: &Task<'_>, generated: &layer_engine::Searched) -> Result<LivenessEngine, RunError> {
-    if task.engine != LivenessEngine::Auto {
-        return Ok(task.engine);
+/// The engine for all states, and why that one.
+struct Choice {
+    engine: LivenessEngine,
+    /// The states that may recur and the memory, if it was chosen by these.
+    why: Option<(u64, u64)>,
+}
+
+impl Choice {
+    /// The engine that the user wants. Else the fix-point by number, unless its bits do not fit in memory: then a depth-first search, if its own do and nothing is to be proven; or the fix-point over files, which needs none.
+    fn of(
+        system: &dyn TransitionSystem,
+        task: &Task<'_>,
+        generated: &layer_engine::Searched,
+    ) -> Result<Choice, RunError> {
+        if task.engine != LivenessEngine::Auto {
+            return Ok(Choice { engine: task.engine, why: None });
+        }
+        let lasts = task.home.is_some_and(|home| home.settings().lasts());
+        let memory = task.budget.limit() as u64;
+        let fits = |states: u64, bits: u64| states.saturating_mul(bits) / 8 <= memory / 4 * 3;
+        let layers = &generated.outcome.layers;
+        if fits(layers.sum(), FIX_POINT_BITS) {
+            let why = Some((layers.sum(), memory));
+            return Ok(Choice { engine: LivenessEngine::SemiOwcty, why });
+        }
+        // Only states that may recur are numbered, unless all are to be proven something of; to count them takes a look at all.
+        let numbered = if lasts && !task.weak {
+            None
+        } else {
+            generated.kept.count(layers.len() as u64, task.recurs)?
+        };
+        let numbered = numbered.unwrap_or(layers.sum());
+        let engine = if fits(numbered, FIX_POINT_BITS) {
+            LivenessEngine::SemiOwcty
+        } else if fits(numbered, DEPTH_FIRST_BITS) && !lasts && system.shape().mark_count <= 1 {
+            LivenessEngine::Generated(&ddfs::ENGINE)
+        } else {
+            LivenessEngine::Owcty
+        };
+        let choice = Choice { engine, why: Some((numbered, memory)) };
+        if let Some(said) = choice.said(engine).filter(|_| engine != LivenessEngine::SemiOwcty) {
+            task.monitor.say(&said);
+        }
+        Ok(choice)
     }
-    let lasts = task.home.is_some_and(|home| home.settings().lasts());
-    let fits = |states: u64, bits: u64| states.saturating_mul(bits) / 8 <= task.budget.limit() as u64 / 4 * 3;
-    let layers = &generated.outcome.layers;
-    if lasts || fits(layers.sum(), FIX_POINT_BITS) {
-        return Ok(LivenessEngine::SemiOwcty);
+
+    /// Whether the user did not choose.
+    fn is_own(&self) -> bool {
+        self.why.is_some()
     }
-    // Only states that may recur are numbered; to count them takes a look at all.
-    let recurring = generated.kept.count(layers.len() as u64, task.recurs)?.unwrap_or(layers.sum());
-    let by_passes = fits(recurring, FIX_POINT_BITS) || !fits(recurring, DEPTH_FIRST_BITS);
-    Ok(if by_passes { LivenessEngine::SemiOwcty } else { LivenessEngine::Generated(&ddfs::ENGINE) })
+
+    /// Why an engine decides, if the user did not choose.
+    fn said(&self, engine: LivenessEngine) -> Option<String> {
+        let (states, memory) = self.why?;
+        let bits = |bits: u64, fit: &str| {
+            format!("{bits} bits for each of {states} states {fit} in {memory} bytes of memory")
+        };
+        Some(match engine {
+            LivenessEngine::Owcty => format!(
+                "{}: passes over sorted files",
+                bits(if self.engine == engine { DEPTH_FIRST_BITS } else { FIX_POINT_BITS }, "do not fit")
+            ),
+            LivenessEngine::Generated(_) => {
+                format!(
+                    "{}, {DEPTH_FIRST_BITS} do: depth-first by number",
+                    bits(FIX_POINT_BITS, "do not fit")
+                )
+            }
+            _ => format!("{}: passes by number", bits(FIX_POINT_BITS, "fit")),
+        })
+    }
 }
 
 /// Bits per state of the fix-point, and of a depth-first search over a perfect hash.
@@ -209,6 +279,7 @@ fn passes(
     let Some(home) = lasting else {
         return Ok(match task.engine {
             LivenessEngine::Generated(engine) => over_generated(engine, &search, reached)?,
+            LivenessEngine::Owcty => owcty::run(&search, reached)?,
             _ => semi_owcty::run(&search, reached)?,
         });
     };
@@ -220,6 +291,7 @@ fn passes(
     }
     let passed = match task.engine {
         LivenessEngine::Generated(engine) => over_generated(engine, &search, reached)?,
+        LivenessEngine::Owcty => owcty::run_certified(&search, reached, &mut directory, home.tag())?,
         _ => semi_owcty::run_certified(&search, reached, &mut directory, home.tag())?,
     };
     // What was needed for the passes goes; what is committed stays.
@@ -284,7 +356,7 @@ impl Searched {
     }
 
     /// Adds what passes found out.
-    fn take(&mut self, passed: Passed, limit: impl Fn() -> Limit) {
+    fn take(&mut self, passed: Passed, chosen: Option<String>, limit: impl Fn() -> Limit) {
         self.untraced = passed.untraced.then(limit);
         self.ending = match (passed.lasso.is_some() || passed.untraced, passed.stopped) {
             (true, _) => Ending::Found,
@@ -294,8 +366,8 @@ impl Searched {
         self.visits += passed.visits;
         self.edges += passed.edges;
         self.certified = passed.classes.is_some();
-        self.passes =
-            Some(PassFigures { rounds: passed.rounds, graph: passed.graph_bytes, taken_up: passed.taken_up });
+        let Passed { rounds, graph_bytes: graph, taken_up, .. } = passed;
+        self.passes = Some(PassFigures { rounds, graph, taken_up, chosen });
         self.lasso = passed.lasso;
     }
 }

@@ -58,11 +58,19 @@ impl<'a> Execution<'a> {
         // What reading the model and compiling it took is free by now: the states shall have it.
         heap::give_free_pages_back();
         match system {
-            Ok(compiled) => System::Compiled(compiled),
+            Ok(compiled) => {
+                let (left, all) = (compiled.interpreted_actions(), compiled.program().actions.len());
+                if left > 0 {
+                    monitor.say(&format!(
+                        "the model is too large to be compiled within its memory: {left} of its {all} actions are interpreted"
+                    ));
+                }
+                System::Compiled(compiled)
+            }
             Err(reason) => {
                 // Where there is no memory for any run, that is told when it begins.
                 if matches!(reason, Unsupported::Memory) && ram > machine::ram_floor() {
-                    monitor.say("the model is too large to be compiled within --ram: it is interpreted");
+                    monitor.say("the model is too large to be compiled within its memory: it is interpreted");
                 }
                 interpreted(monitor.stop_flag())
             }

@@ -5,15 +5,17 @@
 //! eight bytes, a mask and an addition per key, no branch that depends on the data while keys have one word.
 
 use super::Malformed;
+use super::changes;
 use super::frequent::FrequentGaps;
 use super::gaps::{
-    GapRoom, append_name, gaps_many, gaps_one, gaps_two, literal_bytes, significant_bytes, split_name,
+    append_name, gap_of_two, gaps_many, gaps_one, gaps_two, literal_bytes, neighbours, significant_bytes,
+    split_name,
 };
 use crate::key::{self, KeyWidth};
 
 /// Names for frequent gaps.
 const NAMES_MAX: usize = 6;
-/// The nibble that announces a literal of more than eight bytes.
+/// The nibble that announces a literal of more than eight bytes, or changes.
 const NIBBLE_LONG: u8 = 9;
 /// The nibble of the first name.
 const NIBBLE_NAME: u8 = 10;
@@ -28,7 +30,11 @@ struct Meaning {
 
 /// No gap code of `keys` keys is longer than this, while it is made.
 pub fn bytes_max(width: KeyWidth, keys: usize) -> usize {
-    let literal = if width.bytes() > 8 { width.bytes() + 2 } else { width.bytes() };
+    let literal = match width.words() {
+        1 => width.bytes(),
+        2 => width.bytes() + 2,
+        words => changes::bytes_max(words),
+    };
     1 + NAMES_MAX * 9 + width.bytes() + keys.div_ceil(2) + keys * literal + 8
 }
 
@@ -48,10 +54,9 @@ pub(super) fn encode(width: KeyWidth, keys: &[u64], frequent: &mut FrequentGaps,
     key::append_bytes(&keys[..width.words()], width.bytes(), out);
     let code = |number: &u16| frequent.code(*number);
     out.extend(frequent.numbers().chunks(2).map(|pair| code(&pair[0]) | pair.get(1).map_or(0, code) << 4));
-    let mut difference = GapRoom::default();
     for (index, &number) in frequent.numbers().iter().enumerate() {
         match frequent.code(number) {
-            NIBBLE_LONG => append_long(difference.gap(width, keys, index), out),
+            NIBBLE_LONG => append_long(width, keys, index, out),
             nibble => {
                 append_literal(frequent.gap(number), if nibble < NIBBLE_LONG { nibble } else { 0 }, out);
             }
@@ -75,7 +80,7 @@ pub fn encode_plain(width: KeyWidth, keys: &[u64], out: &mut Vec<u8>) {
 fn append_plain(width: KeyWidth, keys: &[u64], gaps: impl Iterator<Item = Option<u64>>, out: &mut Vec<u8>) {
     let (nibbles, count) = (out.len(), keys.len() / width.words() - 1);
     out.resize(nibbles + count.div_ceil(2), 0);
-    let (mut byte, mut difference) = (0, GapRoom::default());
+    let mut byte = 0;
     for (index, gap) in gaps.enumerate() {
         let nibble = match gap {
             Some(low) => {
@@ -84,7 +89,7 @@ fn append_plain(width: KeyWidth, keys: &[u64], gaps: impl Iterator<Item = Option
                 length
             }
             None => {
-                append_long(difference.gap(width, keys, index), out);
+                append_long(width, keys, index, out);
                 NIBBLE_LONG
             }
         };
@@ -117,11 +122,17 @@ pub(super) fn decode(width: KeyWidth, payload: &[u8], keys: &mut [u64]) -> Resul
     }
 }
 
-/// Appends length (two bytes) and bytes, least significant first, of a gap of any size.
-fn append_long(words: &[u64], out: &mut Vec<u8>) {
-    let length = significant_bytes(words);
+/// Appends what tells the key after the one at `index`, where the gap is more than a word: of keys of two words length (two bytes) and bytes of the gap, least significant
+/// first; of wider ones what differs.
+fn append_long(width: KeyWidth, keys: &[u64], index: usize, out: &mut Vec<u8>) {
+    let (earlier, later) = neighbours(width, keys, index);
+    if width.words() > 2 {
+        return changes::append(earlier, later, out);
+    }
+    let gap = gap_of_two(earlier, later);
+    let length = significant_bytes(&gap);
     out.extend_from_slice(&(length as u16).to_le_bytes());
-    out.extend((0..length).map(|index| key::byte(words, index)));
+    out.extend((0..length).map(|index| key::byte(&gap, index)));
 }
 
 /// Splits a long literal off `literals`.
@@ -247,8 +258,7 @@ fn decode_many(
         keys.copy_within(index * words..(index + 1) * words, (index + 1) * words);
         let key = &mut keys[(index + 1) * words..(index + 2) * words];
         if nibble == NIBBLE_LONG {
-            let (bytes, rest) = split_long(literals.get(place..).ok_or(Malformed)?)?;
-            key::step_by_bytes(key, bytes);
+            let rest = changes::apply(key, literals.get(place..).ok_or(Malformed)?)?;
             place = literals.len() - rest.len();
         } else {
             let meaning = table[usize::from(nibble)];

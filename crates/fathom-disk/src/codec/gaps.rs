@@ -3,23 +3,15 @@
 use super::Malformed;
 use crate::key::{self, KeyWidth};
 
-/// Room for a gap of any length: 65 535 bits are 1024 words.
-pub(super) struct GapRoom([u64; 1024]);
-
-impl Default for GapRoom {
-    fn default() -> Self {
-        Self([0; 1024])
-    }
+/// The key number `index` and the next one.
+#[inline(always)]
+pub(super) fn neighbours(width: KeyWidth, keys: &[u64], index: usize) -> (&[u64], &[u64]) {
+    keys[index * width.words()..(index + 2) * width.words()].split_at(width.words())
 }
 
-impl GapRoom {
-    /// The words of the gap after the key number `index`.
-    pub(super) fn gap(&mut self, width: KeyWidth, keys: &[u64], index: usize) -> &[u64] {
-        let words = width.words();
-        let (earlier, later) = keys[index * words..(index + 2) * words].split_at(words);
-        key::gap(later, earlier, &mut self.0[..words]);
-        &self.0[..words]
-    }
+/// The gap between keys of two words.
+pub(super) fn gap_of_two(earlier: &[u64], later: &[u64]) -> [u64; 2] {
+    key::narrow(key::wide(later).wrapping_sub(key::wide(earlier)).wrapping_sub(1))
 }
 
 /// The gaps of keys of one word. Here and below: of those that fit one word.
@@ -35,12 +27,13 @@ pub(super) fn gaps_two(keys: &[u64]) -> impl Iterator<Item = Option<u64>> {
     })
 }
 
-/// The gaps of keys of any number of words.
+/// The gaps of keys of more words, where all but the last word are equal: others are told by what differs.
 pub(super) fn gaps_many(width: KeyWidth, keys: &[u64]) -> impl Iterator<Item = Option<u64>> {
-    let mut difference = GapRoom::default();
     (0..keys.len() / width.words() - 1).map(move |index| {
-        let (&low, high) = difference.gap(width, keys, index).split_last()?;
-        high.iter().all(|&word| word == 0).then_some(low)
+        let (earlier, later) = neighbours(width, keys, index);
+        let (last_before, before) = earlier.split_last()?;
+        let (last, after) = later.split_last()?;
+        (before == after).then(|| last.wrapping_sub(*last_before).wrapping_sub(1))
     })
 }
 

@@ -6,6 +6,7 @@
 //! Decoding never panics, whatever the bytes; it says [`Malformed`] where they cannot be a block of that many keys. Checksums
 //! are the frame's business.
 
+mod changes;
 pub mod choice;
 pub mod columns;
 mod frequent;

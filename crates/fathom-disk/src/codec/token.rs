@@ -5,8 +5,9 @@
 //! back quickly. Rare gaps go to a list of literals at the end. Decoding can begin at every [group](super::groups). See "Token code" in the format document.
 
 use super::Malformed;
+use super::changes;
 use super::frequent::{FrequentGaps, LONG};
-use super::gaps::{GapRoom, append_name, literal_bytes, significant_bytes, split_name};
+use super::gaps::{append_name, gap_of_two, literal_bytes, neighbours, significant_bytes, split_name};
 use super::group_size::{LITERALS_BYTES, groups_max};
 use crate::key::{self, KeyWidth};
 
@@ -14,8 +15,8 @@ use crate::key::{self, KeyWidth};
 const NAMES_MAX: usize = 255;
 /// The token of a literal.
 pub(super) const TOKEN_LITERAL: u8 = 255;
-/// The length that says that two bytes of length follow.
-const LENGTH_LONG: u8 = 255;
+/// The length that says that changes follow.
+const LENGTH_CHANGES: u8 = 255;
 /// Bytes that an append may write behind the end, and take back.
 const SLACK_BYTES: usize = 10;
 
@@ -25,7 +26,8 @@ pub(super) type Names = [u64; 256];
 /// No token code of `keys` keys is longer than this, while it is made.
 pub fn bytes_max(width: KeyWidth, keys: usize) -> usize {
     let starts = groups_max(keys) * (width.bytes() + LITERALS_BYTES);
-    2 + NAMES_MAX.min(keys) * 9 + starts + keys + keys * (width.bytes() + 3) + SLACK_BYTES
+    let literal = if width.words() > 2 { 1 + changes::bytes_max(width.words()) } else { width.bytes() + 3 };
+    2 + NAMES_MAX.min(keys) * 9 + starts + keys + keys * literal + SLACK_BYTES
 }
 
 /// Appends the token code of ascending keys, in groups of 2^`group_log`.
@@ -56,11 +58,10 @@ pub(super) fn encode(
         out.extend(numbers.iter().map(|&number| frequent.code(number)));
     }
     let literals = out.len();
-    let mut difference = GapRoom::default();
     let mut last = 0;
     for (group, numbers) in gaps_of_groups(frequent, group_log).enumerate() {
         set_literals_start(out, starts + group * LITERALS_BYTES, literals);
-        append_literals(width, keys, (group << group_log, numbers), frequent, &mut difference, out);
+        append_literals(width, keys, (group << group_log, numbers), frequent, out);
         last = group + 1;
     }
     if last << group_log < keys.len() / width.words() {
@@ -95,12 +96,11 @@ fn append_literals(
     keys: &[u64],
     (first, numbers): (usize, &[u16]),
     frequent: &FrequentGaps,
-    difference: &mut GapRoom,
     out: &mut Vec<u8>,
 ) {
     for (index, &number) in numbers.iter().enumerate() {
         if number == LONG {
-            append_long(difference.gap(width, keys, first + index), out);
+            append_long(width, keys, first + index, out);
             continue;
         }
         if frequent.code(number) != TOKEN_LITERAL {
@@ -115,16 +115,18 @@ fn append_literals(
     }
 }
 
-/// Appends length and bytes, least significant first, of a gap of any size.
-fn append_long(words: &[u64], out: &mut Vec<u8>) {
-    let length = significant_bytes(words);
-    if length < usize::from(LENGTH_LONG) {
-        out.push(length as u8);
-    } else {
-        out.push(LENGTH_LONG);
-        out.extend_from_slice(&(length as u16).to_le_bytes());
+/// Appends what tells the key after the one at `index`, where the gap is more than a word: of keys of two words length and bytes of the gap, least significant first; of wider
+/// ones [`LENGTH_CHANGES`] and what differs.
+fn append_long(width: KeyWidth, keys: &[u64], index: usize, out: &mut Vec<u8>) {
+    let (earlier, later) = neighbours(width, keys, index);
+    if width.words() > 2 {
+        out.push(LENGTH_CHANGES);
+        return changes::append(earlier, later, out);
     }
-    out.extend((0..length).map(|index| key::byte(words, index)));
+    let gap = gap_of_two(earlier, later);
+    let length = significant_bytes(&gap);
+    out.push(length as u8);
+    out.extend((0..length).map(|index| key::byte(&gap, index)));
 }
 
 /// Splits the names off. Those that there are not are zero.
@@ -232,9 +234,7 @@ pub(super) fn decode_many<'a>(
         keys.copy_within(index * words..(index + 1) * words, (index + 1) * words);
         let key = &mut keys[(index + 1) * words..(index + 2) * words];
         if token == TOKEN_LITERAL {
-            let (bytes, rest) = split_long(literals)?;
-            key::step_by_bytes(key, bytes);
-            literals = rest;
+            literals = apply_literal(key, literals)?;
         } else {
             key::step_by_word(key, names[usize::from(token)]);
         }
@@ -242,12 +242,14 @@ pub(super) fn decode_many<'a>(
     Ok(literals)
 }
 
-/// Splits the bytes of a literal off.
-fn split_long(literals: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
+/// Changes a wide key into the next one by a literal; gives the literals behind.
+fn apply_literal<'a>(key: &mut [u64], literals: &'a [u8]) -> Result<&'a [u8], Malformed> {
     let (&length, rest) = literals.split_first().ok_or(Malformed)?;
-    if length < LENGTH_LONG {
-        return rest.split_at_checked(usize::from(length)).ok_or(Malformed);
+    if length == LENGTH_CHANGES {
+        return changes::apply(key, rest);
     }
-    let (length, rest) = rest.split_first_chunk::<2>().ok_or(Malformed)?;
-    rest.split_at_checked(usize::from(u16::from_le_bytes(*length))).ok_or(Malformed)
+    let (bytes, rest) =
+        rest.split_at_checked(usize::from(length)).filter(|_| length <= 8).ok_or(Malformed)?;
+    key::step_by_word(key, key::load_partial(bytes));
+    Ok(rest)
 }

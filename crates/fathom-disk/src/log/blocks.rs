@@ -16,7 +16,7 @@ const CHECKSUM_BYTES: usize = 8;
 
 /// A file of blocks; it is created when its first block is written.
 #[derive(Debug)]
-pub(super) struct BlockFile {
+pub(crate) struct BlockFile {
     volume: Volume,
     name: String,
     kind: FileKind,
@@ -27,7 +27,7 @@ pub(super) struct BlockFile {
 
 /// Records on their way to or from a file: one block's worth.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(crate) struct Block {
     bytes: ChargedVec<u8>,
     record_bytes: usize,
     count: usize,
@@ -35,7 +35,7 @@ pub(super) struct Block {
 
 impl BlockFile {
     /// A file of blocks of about `block_bytes` for records of `words` words: at least one record fits.
-    pub(super) fn new(
+    pub(crate) fn new(
         volume: &Volume,
         name: &str,
         kind: FileKind,
@@ -56,7 +56,7 @@ impl BlockFile {
 
     /// Takes up the file that an earlier run wrote, of which `blocks` blocks count. If none does, a file of this name is
     /// of after the mark, and goes.
-    pub(super) fn resume(&mut self, blocks: u64) -> Result<(), DiskError> {
+    pub(crate) fn resume(&mut self, blocks: u64) -> Result<(), DiskError> {
         if blocks > 0 {
             self.file = Some(self.volume.open(&self.name, self.kind)?);
         } else if self.volume.list()?.contains(&self.name) {
@@ -66,24 +66,24 @@ impl BlockFile {
     }
 
     /// The file's name.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Bytes per block.
-    pub(super) fn block_bytes(&self) -> u64 {
+    pub(crate) fn block_bytes(&self) -> u64 {
         self.block_bytes as u64
     }
 
     /// An empty block for this file.
-    pub(super) fn block(&self, budget: &Budget) -> Result<Block, DiskError> {
+    pub(crate) fn block(&self, budget: &Budget) -> Result<Block, DiskError> {
         let mut bytes = ChargedVec::with_capacity(budget, self.kind.name(), self.block_bytes)?;
         bytes.resize(self.block_bytes, 0)?;
         Ok(Block { bytes, record_bytes: self.record_bytes, count: 0 })
     }
 
     /// Writes block number `index`. One operation.
-    pub(super) fn write(&mut self, index: u64, link: u64, block: &mut Block) -> Result<(), DiskError> {
+    pub(crate) fn write(&mut self, index: u64, link: u64, block: &mut Block) -> Result<(), DiskError> {
         block.bytes[LINK_AT..COUNT_AT].copy_from_slice(&link.to_le_bytes());
         block.bytes[COUNT_AT..HEADER_BYTES].copy_from_slice(&(block.count as u64).to_le_bytes());
         let used = HEADER_BYTES + block.count * self.record_bytes;
@@ -99,7 +99,7 @@ impl BlockFile {
     }
 
     /// Reads block number `index` and gives its link. One operation.
-    pub(super) fn read(&self, index: u64, block: &mut Block) -> Result<u64, DiskError> {
+    pub(crate) fn read(&self, index: u64, block: &mut Block) -> Result<u64, DiskError> {
         let offset = index * self.block_bytes as u64;
         let Some(file) = &self.file else {
             let what = "a block is asked for, but none was ever written".to_owned();
@@ -121,7 +121,7 @@ impl BlockFile {
     }
 
     /// Makes all blocks written so far, and the file's name, last.
-    pub(super) fn sync(&self) -> Result<(), DiskError> {
+    pub(crate) fn sync(&self) -> Result<(), DiskError> {
         if let Some(file) = &self.file {
             // Each of the two is left out in a sabotage build, which the power loss tests must notice.
             if !is_chosen("fsync-log") {
@@ -135,7 +135,7 @@ impl BlockFile {
     }
 
     /// Removes the file, if there is one.
-    pub(super) fn remove(&mut self) -> Result<(), DiskError> {
+    pub(crate) fn remove(&mut self) -> Result<(), DiskError> {
         if self.file.take().is_some() {
             self.volume.remove(&self.name)?;
         }
@@ -144,29 +144,29 @@ impl BlockFile {
 }
 
 impl Block {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    pub(super) fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         (self.bytes.len() - HEADER_BYTES - CHECKSUM_BYTES) / self.record_bytes
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.count == self.capacity()
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.count = 0;
     }
 
     /// Appends a record; the block must not be full.
-    pub(super) fn push(&mut self, record: &[u64]) {
+    pub(crate) fn push(&mut self, record: &[u64]) {
         self.push_all(record, 1);
     }
 
     /// Appends `count` records, which lie one behind the other; the block has room for them.
-    pub(super) fn push_all(&mut self, records: &[u64], count: usize) {
+    pub(crate) fn push_all(&mut self, records: &[u64], count: usize) {
         let at = HEADER_BYTES + self.count * self.record_bytes;
         let place = &mut self.bytes[at..at + count * self.record_bytes];
         for (bytes, word) in place.as_chunks_mut::<8>().0.iter_mut().zip(records) {
@@ -176,12 +176,12 @@ impl Block {
     }
 
     /// Copies record number `index` into `record`.
-    pub(super) fn get(&self, index: usize, record: &mut [u64]) {
+    pub(crate) fn get(&self, index: usize, record: &mut [u64]) {
         self.get_all(index, 1, record);
     }
 
     /// Copies `count` records from number `index` on, one behind the other.
-    pub(super) fn get_all(&self, index: usize, count: usize, records: &mut [u64]) {
+    pub(crate) fn get_all(&self, index: usize, count: usize, records: &mut [u64]) {
         let at = HEADER_BYTES + index * self.record_bytes;
         let place = &self.bytes[at..at + count * self.record_bytes];
         for (bytes, word) in place.as_chunks::<8>().0.iter().zip(records) {
@@ -190,7 +190,7 @@ impl Block {
     }
 
     /// Removes the last record into `record`; false if there is none.
-    pub(super) fn pop(&mut self, record: &mut [u64]) -> bool {
+    pub(crate) fn pop(&mut self, record: &mut [u64]) -> bool {
         if self.count == 0 {
             return false;
         }

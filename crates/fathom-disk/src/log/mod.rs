@@ -9,7 +9,7 @@
 //!
 //! Format on disk: `docs/src/format-structures.md`.
 
-mod blocks;
+pub(crate) mod blocks;
 mod layers;
 mod queue;
 mod records;

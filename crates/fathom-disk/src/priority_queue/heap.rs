@@ -1,4 +1,4 @@
-//! A binary heap of fixed-width items in one flat vector.
+//! Which item in memory is the least? A binary heap of fixed-width items in one flat vector.
 
 use crate::budget::{Budget, BudgetError, ChargedVec};
 
@@ -7,13 +7,16 @@ use crate::budget::{Budget, BudgetError, ChargedVec};
 pub(super) struct Heap {
     items: ChargedVec<u64>,
     width: usize,
-    capacity: usize,
+    /// The item that looks for its place.
+    held: ChargedVec<u64>,
 }
 
 impl Heap {
     pub(super) fn new(width: usize, capacity: usize, budget: &Budget) -> Result<Heap, BudgetError> {
         let items = ChargedVec::with_capacity(budget, "priority queue", width * capacity)?;
-        Ok(Heap { items, width, capacity })
+        let mut held = ChargedVec::with_capacity(budget, "priority queue", width)?;
+        held.resize(width, 0)?;
+        Ok(Heap { items, width, held })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -21,7 +24,7 @@ impl Heap {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.len() == self.capacity
+        self.items.len() + self.width > self.items.capacity()
     }
 
     /// The least item.
@@ -29,49 +32,64 @@ impl Heap {
         self.items.get(..self.width)
     }
 
+    /// All items, in no particular order.
+    pub(super) fn items_mut(&mut self) -> &mut [u64] {
+        &mut self.items
+    }
+
+    /// Keeps the first items, which must be a heap: ascending ones are.
+    pub(super) fn keep(&mut self, items: usize) {
+        self.items.truncate(items * self.width);
+    }
+
     /// Adds an item; the heap must not be full.
-    pub(super) fn push(&mut self, item: &[u64]) -> Result<(), BudgetError> {
-        self.items.extend(item)?;
-        let mut child = self.len() - 1;
-        while child > 0 {
-            let parent = (child - 1) / 2;
-            if self.item(parent) <= self.item(child) {
+    pub(super) fn push(&mut self, priority: u64, record: &[u64]) -> Result<(), BudgetError> {
+        let Heap { items, width, held } = self;
+        let width = *width;
+        held[0] = priority;
+        held[1..].copy_from_slice(record);
+        let mut hole = items.len() / width;
+        items.extend(held)?;
+        while hole > 0 {
+            let parent = (hole - 1) / 2;
+            if items[parent * width..][..width] <= held[..] {
                 break;
             }
-            self.swap(parent, child);
-            child = parent;
+            items.copy_within(parent * width..(parent + 1) * width, hole * width);
+            hole = parent;
         }
+        items[hole * width..][..width].copy_from_slice(held);
         Ok(())
     }
 
-    /// Removes the least item; the heap must not be empty.
+    /// Removes the least item; the heap must not be empty. The hole goes down to a leaf, and the last item up from there: it mostly belongs there.
     pub(super) fn remove_least(&mut self) {
-        let last = self.len() - 1;
-        self.swap(0, last);
-        self.items.truncate(last * self.width);
-        let mut parent = 0;
+        let Heap { items, width, held } = self;
+        let width = *width;
+        let last = items.len() / width - 1;
+        held.copy_from_slice(&items[last * width..]);
+        items.truncate(last * width);
+        let mut hole = 0;
         loop {
-            let mut least = parent;
-            for child in [2 * parent + 1, 2 * parent + 2] {
-                if child < last && self.item(child) < self.item(least) {
-                    least = child;
-                }
+            let (left, right) = (2 * hole + 1, 2 * hole + 2);
+            if left >= last {
+                break;
             }
-            if least == parent {
-                return;
-            }
-            self.swap(parent, least);
-            parent = least;
+            let less = right < last && items[right * width..][..width] < items[left * width..][..width];
+            let child = if less { right } else { left };
+            items.copy_within(child * width..(child + 1) * width, hole * width);
+            hole = child;
         }
-    }
-
-    fn item(&self, index: usize) -> &[u64] {
-        &self.items[index * self.width..(index + 1) * self.width]
-    }
-
-    fn swap(&mut self, first: usize, second: usize) {
-        for word in 0..self.width {
-            self.items.swap(first * self.width + word, second * self.width + word);
+        while hole > 0 {
+            let parent = (hole - 1) / 2;
+            if items[parent * width..][..width] <= held[..] {
+                break;
+            }
+            items.copy_within(parent * width..(parent + 1) * width, hole * width);
+            hole = parent;
+        }
+        if last > 0 {
+            items[hole * width..][..width].copy_from_slice(held);
         }
     }
 }

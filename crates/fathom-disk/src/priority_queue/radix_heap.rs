@@ -1,139 +1,433 @@
 //! A priority queue for searches that never go back: an external radix heap.
 //!
-//! Priorities are split into digits. An item waits in the bucket of the highest digit in which its priority differs from
-//! the current one, and of that digit's value. When the current priority is used up, the first bucket of the lowest
-//! position is taken apart: its least priority becomes the current one and its items move to lower positions. So an item
-//! moves at most once per digit, sequentially and without comparisons; only items of the current priority are sorted, by an
-//! [`ArrayHeap`], which may itself spill.
+//! Priorities are split into digits. An item waits in the list of the highest digit in which its priority differs from the current one, and of that digit's value. So a list of the lowest
+//! position has one priority. When the current priority is used up, the first list of the lowest position comes next: one of the lowest position is a bucket, and is sorted and given away; any
+//! other is taken apart, its least priority becomes the current one, and its items move to lower positions. An item moves at most once per digit, and is compared with those of its bucket alone.
+//!
+//! Lists are chains of chunks in memory; when there is no free chunk, the list with the most of them goes to disk, where it is a chain of pages. So what comes soon and what is small stays in memory.
+//!
+//! Memory: within the bytes given: half for chunks, the rest for sorting, pages and the lists themselves. I/O: an item is written at most once per digit that differs.
 
-use super::{ArrayHeap, PriorityQueue};
-use crate::budget::Budget;
+use super::arena::{Arena, NONE};
+use super::marks::{MarkReader, MarkWriter, nonsense};
+use super::pages::Pages;
+use super::{PriorityQueue, Take};
+use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
-use crate::log::{Position, RecordLog};
-use crate::storage::{FileKind, Role, Volume};
-use std::collections::BTreeMap;
+use crate::key::KeyWidth;
+use crate::run::Tag;
+use crate::set::{KeyStream, Sorter, sort_unique};
+use crate::storage::Volume;
 
-const KIND: FileKind = FileKind::new("radix heap", Role::Bulk);
-
-/// Monotone priority queue. RAM: `bytes` for the current priority, one block for each bucket in use. I/O: each item moves at
-/// most once per digit that differs.
+/// Monotone priority queue.
 #[derive(Debug)]
 pub struct RadixHeap {
     volume: Volume,
+    budget: Budget,
     name: String,
+    /// Words of an item: its priority and its record.
     width: usize,
-    block_bytes: usize,
     digit_bits: u32,
     current: u64,
-    now: ArrayHeap,
-    /// By position, then digit.
-    buckets: BTreeMap<(u32, u64), Bucket>,
-    files_made: u64,
-    budget: Budget,
+    queued: u64,
+    arena: Arena,
+    chunk_items: usize,
+    pages: Pages,
+    lists: Lists,
+    /// Items on their way from a chunk or a page to others.
+    moving: ChargedVec<u64>,
+    /// Records of the bucket that is given away, as far as they fit.
+    bucket: ChargedVec<u64>,
+    bucket_words_max: usize,
+    sort_bytes: usize,
+    sorts: u64,
+    moves: u64,
 }
 
+/// The lists that are not empty, by position and digit.
 #[derive(Debug)]
-struct Bucket {
-    log: RecordLog,
+struct Lists {
+    /// Where each list is among `used`, plus one; 0 for one that is empty.
+    places: ChargedVec<u16>,
+    used: ChargedVec<List>,
+}
+
+/// Items that wait together.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    /// Its place in the order of lists.
+    number: u16,
+    /// The chunk that is filled, and how many items it has; those behind it are full.
+    chunk: u32,
+    filled: u32,
+    chunks: u32,
+    /// Up to where its pages go.
+    pages: u64,
+    count: u64,
     least: u64,
 }
 
+/// Digits by the memory there is: every list in use has a chunk of its own at best.
+const DIGITS: [(usize, u32); 3] = [(1 << 20, 8), (64 << 10, 4), (0, 1)];
+const PAGE_BYTES_MAX: usize = 32 << 10;
+/// Chunks there are room for: a few for each list that is likely to be in use at a time.
+const CHUNKS: usize = 2048;
+const CHUNKS_MIN: usize = 2;
+
 impl RadixHeap {
-    /// An empty queue with digits of `digit_bits` bits (1 to 16; 8 suits a large budget, 1 or 2 a tiny one, since every bucket in
-    /// use holds a block).
+    /// An empty queue for records of `words` words within about `bytes`, in files called `name` and a number.
     pub fn new(
         volume: &Volume,
         name: &str,
         words: usize,
-        block_bytes: usize,
+        bytes: usize,
+        budget: &Budget,
+    ) -> Result<RadixHeap, DiskError> {
+        let digit_bits = DIGITS.iter().find(|(from, _)| bytes >= *from).map_or(1, |(_, bits)| *bits);
+        RadixHeap::with_digits(volume, name, words, bytes, digit_bits, budget)
+    }
+
+    /// The same with digits of `digit_bits` bits, 1 to 8.
+    pub fn with_digits(
+        volume: &Volume,
+        name: &str,
+        words: usize,
         bytes: usize,
         digit_bits: u32,
         budget: &Budget,
     ) -> Result<RadixHeap, DiskError> {
-        let now = ArrayHeap::new(volume, &format!("{name}.now"), words, block_bytes, bytes, budget)?;
-        let digit_bits = digit_bits.clamp(1, 16);
-        let (volume, name, budget) = (volume.clone(), name.to_owned(), budget.clone());
-        let (width, buckets) = (words + 1, BTreeMap::new());
+        let page_bytes = (bytes / 2 / CHUNKS).clamp(64, PAGE_BYTES_MAX);
+        RadixHeap::build(volume, name, words, bytes, (digit_bits.clamp(1, 8), page_bytes), budget)
+    }
+
+    fn build(
+        volume: &Volume,
+        name: &str,
+        words: usize,
+        bytes: usize,
+        (digit_bits, page_bytes): (u32, usize),
+        budget: &Budget,
+    ) -> Result<RadixHeap, DiskError> {
+        let width = words + 1;
+        let pages = Pages::new(volume, &format!("{name}.pages"), width, page_bytes, budget)?;
+        let chunk_items = pages.page_items();
+        let chunks = (bytes / 2 / (chunk_items * width * 8 + 4)).max(CHUNKS_MIN);
         Ok(RadixHeap {
-            volume,
-            name,
+            volume: volume.clone(),
+            budget: budget.clone(),
+            name: name.to_owned(),
             width,
-            block_bytes,
             digit_bits,
             current: 0,
-            now,
-            buckets,
-            files_made: 0,
-            budget,
+            queued: 0,
+            arena: Arena::new(chunks, chunk_items * width, budget)?,
+            chunk_items,
+            pages,
+            lists: Lists::new(digit_bits, budget)?,
+            moving: ChargedVec::with_capacity(budget, "priority queue", chunk_items * width)?,
+            bucket: ChargedVec::with_capacity(budget, "priority queue", 0)?,
+            bucket_words_max: (bytes / 8 / 8).max(words),
+            sort_bytes: bytes / 8,
+            sorts: 0,
+            moves: 0,
         })
     }
 
-    /// Puts an item of a later priority into its bucket.
-    fn defer(&mut self, item: &[u64]) -> Result<(), DiskError> {
-        let priority = item[0];
-        let position = (priority ^ self.current).ilog2() / self.digit_bits;
-        let digit = (priority >> (position * self.digit_bits)) & ((1 << self.digit_bits) - 1);
-        if !self.buckets.contains_key(&(position, digit)) {
-            let name = format!("{}.{}", self.name, self.files_made);
-            self.files_made += 1;
-            let log = RecordLog::new(&self.volume, &name, KIND, self.width, self.block_bytes, &self.budget)?;
-            self.buckets.insert((position, digit), Bucket { log, least: u64::MAX });
+    /// The queue as it stood at a mark.
+    pub fn resume(
+        volume: &Volume,
+        name: &str,
+        words: usize,
+        bytes: usize,
+        mark: &[u8],
+        budget: &Budget,
+    ) -> Result<RadixHeap, DiskError> {
+        let mut mark = MarkReader(mark);
+        // Pages are as they were, whatever memory there is now.
+        let (digit_bits, page_bytes) = (mark.below(9)?.max(1) as u32, mark.below(PAGE_BYTES_MAX + 1)?);
+        let mut queue = RadixHeap::build(volume, name, words, bytes, (digit_bits, page_bytes), budget)?;
+        queue.current = mark.number()?;
+        for _ in 0..mark.number()? {
+            let number = mark.below(queue.lists.places.len())?;
+            let list = queue.lists.open(number)?;
+            (list.pages, list.count, list.least) = (mark.number()?, mark.number()?, mark.number()?);
+            queue.queued += list.count;
         }
-        let bucket = self.buckets.get_mut(&(position, digit)).expect("the bucket was made above");
-        bucket.least = bucket.least.min(priority);
-        bucket.log.append(item)
+        queue.pages.resume(&mut mark)?;
+        if mark.0.is_empty() { Ok(queue) } else { Err(nonsense()) }
     }
 
-    /// Makes the least waiting priority the current one; false if nothing waits.
-    fn advance(&mut self) -> Result<bool, DiskError> {
-        let Some((_, bucket)) = self.buckets.pop_first() else { return Ok(false) };
-        self.current = bucket.least;
-        let mut reader = bucket.log.reader(Position::default(), &self.budget)?;
-        let mut item = vec![0; self.width];
-        while reader.next(&bucket.log, &mut item)? {
-            if item[0] == self.current {
-                self.now.push(item[0], &item[1..])?;
-            } else {
-                self.defer(&item)?;
+    /// Puts an item into its list.
+    fn put(&mut self, item: usize, from: Source<'_>) -> Result<(), DiskError> {
+        let priority = from.priority(self, item);
+        let list = self.lists.of(priority, self.current, self.digit_bits)?;
+        if list.chunk == NONE || list.filled as usize == self.chunk_items {
+            self.add_chunk(priority)?;
+        }
+        let list = self.lists.of(priority, self.current, self.digit_bits)?;
+        list.least = list.least.min(priority);
+        list.count += 1;
+        let at = list.filled as usize * self.width;
+        list.filled += 1;
+        let place = &mut self.arena.chunk_mut(list.chunk)[at..at + self.width];
+        match from {
+            Source::Moving => place.copy_from_slice(&self.moving[item * self.width..][..self.width]),
+            Source::Pushed { records, .. } => {
+                let words = self.width - 1;
+                place[0] = priority;
+                place[1..].copy_from_slice(&records[item * words..][..words]);
             }
         }
-        bucket.log.remove()?;
+        Ok(())
+    }
+
+    /// Gives the list of a priority one more chunk to fill.
+    fn add_chunk(&mut self, priority: u64) -> Result<(), DiskError> {
+        let behind = self.lists.of(priority, self.current, self.digit_bits)?.chunk;
+        let chunk = match self.arena.take(behind) {
+            Some(chunk) => chunk,
+            None => {
+                self.spill_largest()?;
+                let behind = self.lists.of(priority, self.current, self.digit_bits)?.chunk;
+                self.arena.take(behind).ok_or_else(nonsense)?
+            }
+        };
+        let list = self.lists.of(priority, self.current, self.digit_bits)?;
+        (list.chunk, list.filled) = (chunk, 0);
+        list.chunks += 1;
+        Ok(())
+    }
+
+    /// Writes what the list with the most chunks has in memory.
+    fn spill_largest(&mut self) -> Result<(), DiskError> {
+        let lists = self.lists.used.iter().enumerate();
+        let largest = lists.max_by_key(|(_, list)| (list.chunks, list.number)).map(|(place, _)| place);
+        self.spill(largest.ok_or_else(nonsense)?)
+    }
+
+    fn spill(&mut self, place: usize) -> Result<(), DiskError> {
+        let RadixHeap { arena, pages, lists, width, chunk_items, moves, .. } = self;
+        let list = &mut lists.used[place];
+        while list.chunk != NONE {
+            let items = list.filled as usize;
+            list.pages = pages.write(&arena.chunk(list.chunk)[..items * *width], list.pages)?;
+            list.chunk = arena.release(list.chunk);
+            list.filled = *chunk_items as u32;
+            *moves += items as u64;
+        }
+        (list.chunks, list.filled) = (0, 0);
+        Ok(())
+    }
+
+    /// Moves the next items of a list that was taken out into `moving`; false if there are no more.
+    fn take_some(&mut self, list: &mut List) -> Result<bool, DiskError> {
+        if list.chunk != NONE {
+            self.moving.clear();
+            self.moving.extend(&self.arena.chunk(list.chunk)[..list.filled as usize * self.width])?;
+            list.chunk = self.arena.release(list.chunk);
+            list.filled = self.chunk_items as u32;
+            return Ok(true);
+        }
+        if list.pages == 0 {
+            return Ok(false);
+        }
+        list.pages = self.pages.read(list.pages, &mut self.moving)?;
         Ok(true)
+    }
+
+    /// Takes a list of a higher position apart.
+    fn take_apart(&mut self, mut list: List) -> Result<(), DiskError> {
+        self.current = list.least;
+        while self.take_some(&mut list)? {
+            for item in 0..self.moving.len() / self.width {
+                self.put(item, Source::Moving)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the records of a bucket away, ascending.
+    fn give(&mut self, mut list: List, take: &mut Take<'_>) -> Result<(), DiskError> {
+        let words = self.width - 1;
+        if list.count.saturating_mul(words as u64) > self.bucket_words_max as u64 {
+            return self.give_large(list, take);
+        }
+        self.bucket.clear();
+        self.bucket.reserve(list.count as usize * words)?;
+        while self.take_some(&mut list)? {
+            for item in self.moving.chunks_exact(self.width) {
+                self.bucket.extend(&item[1..])?;
+            }
+        }
+        let kept = sort_unique(&self.budget, words, &mut self.bucket)?;
+        take(list.least, &self.bucket[..kept])
+    }
+
+    /// The same for one that does not fit.
+    fn give_large(&mut self, mut list: List, take: &mut Take<'_>) -> Result<(), DiskError> {
+        let words = self.width - 1;
+        // What smaller buckets were sorted in goes first.
+        self.bucket = ChargedVec::with_capacity(&self.budget, "priority queue", 0)?;
+        let width = KeyWidth::new(words as u32 * 64).ok_or_else(nonsense)?;
+        let name = format!("{}.sort-{}", self.name, self.sorts);
+        self.sorts += 1;
+        let mut sorter =
+            Sorter::new(&self.volume, &self.budget, &name, width, Tag::default(), self.sort_bytes)?;
+        while self.take_some(&mut list)? {
+            for item in self.moving.chunks_exact(self.width) {
+                sorter.push(&item[1..])?;
+            }
+        }
+        let sorted = sorter.finish()?;
+        let mut stream = sorted.stream()?;
+        while stream.advance()? {
+            take(list.least, stream.keys())?;
+        }
+        drop(stream);
+        sorted.remove()
+    }
+}
+
+/// Where an item comes from.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Moving,
+    Pushed { priorities: &'a [u64], records: &'a [u64] },
+}
+
+impl Source<'_> {
+    #[inline(always)]
+    fn priority(self, queue: &RadixHeap, item: usize) -> u64 {
+        match self {
+            Source::Moving => queue.moving[item * queue.width],
+            Source::Pushed { priorities, .. } => priorities[item],
+        }
     }
 }
 
 impl PriorityQueue for RadixHeap {
-    /// Queues a record. A priority below the last one taken is a mistake of the caller.
-    fn push(&mut self, priority: u64, record: &[u64]) -> Result<(), DiskError> {
-        assert!(priority >= self.current, "a radix heap goes forward: {priority} is below {}", self.current);
-        if priority == self.current {
-            return self.now.push(priority, record);
+    /// Queues records. A priority below the last one taken is a mistake of the caller.
+    fn push(&mut self, priorities: &[u64], records: &[u64]) -> Result<(), DiskError> {
+        assert_eq!(records.len(), priorities.len() * (self.width - 1), "a priority for each record");
+        for (item, &priority) in priorities.iter().enumerate() {
+            assert!(
+                priority >= self.current,
+                "a radix heap goes forward: {priority} is below {}",
+                self.current
+            );
+            self.put(item, Source::Pushed { priorities, records })?;
         }
-        let mut item = Vec::with_capacity(self.width);
-        item.push(priority);
-        item.extend_from_slice(record);
-        self.defer(&item)
+        self.queued += priorities.len() as u64;
+        Ok(())
     }
 
-    fn pop(&mut self, record: &mut [u64]) -> Result<Option<u64>, DiskError> {
-        while self.now.is_empty() {
-            if !self.advance()? {
-                return Ok(None);
+    fn pop(&mut self, take: &mut Take<'_>) -> Result<Option<u64>, DiskError> {
+        while let Some(list) = self.lists.take_first() {
+            if u32::from(list.number) >> self.digit_bits > 0 {
+                self.take_apart(list)?;
+                continue;
             }
+            self.current = list.least;
+            self.queued -= list.count;
+            self.give(list, take)?;
+            return Ok(Some(self.current));
         }
-        self.now.pop(record)
+        Ok(None)
+    }
+
+    fn restart(&mut self) {
+        assert!(self.is_empty(), "nothing waits");
+        self.current = 0;
     }
 
     fn is_empty(&self) -> bool {
-        self.now.is_empty() && self.buckets.is_empty()
+        self.queued == 0
+    }
+
+    fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    fn mark(&mut self) -> Result<Vec<u8>, DiskError> {
+        for place in 0..self.lists.used.len() {
+            self.spill(place)?;
+        }
+        let mut mark = MarkWriter::default();
+        mark.number(u64::from(self.digit_bits));
+        mark.number(self.pages.block_bytes() as u64);
+        mark.number(self.current);
+        mark.number(self.lists.used.len() as u64);
+        for list in &*self.lists.used {
+            for number in [u64::from(list.number), list.pages, list.count, list.least] {
+                mark.number(number);
+            }
+        }
+        self.pages.mark(&mut mark)?;
+        Ok(mark.0)
+    }
+
+    fn file_names(&self) -> Vec<String> {
+        self.pages.file_names()
+    }
+
+    fn disk_bytes(&self) -> u64 {
+        self.pages.disk_bytes()
+    }
+
+    fn retired(&mut self) -> Vec<String> {
+        self.pages.retired()
     }
 }
 
-impl Drop for RadixHeap {
-    fn drop(&mut self) {
-        while let Some((_, bucket)) = self.buckets.pop_first() {
-            // A file that cannot be removed now is swept when the directory is opened next.
-            let _ = bucket.log.remove();
+impl Lists {
+    fn new(digit_bits: u32, budget: &Budget) -> Result<Lists, DiskError> {
+        let all = (u64::BITS.div_ceil(digit_bits) as usize) << digit_bits;
+        let mut places = ChargedVec::with_capacity(budget, "priority queue", all)?;
+        places.resize(all, 0)?;
+        Ok(Lists { places, used: ChargedVec::with_capacity(budget, "priority queue", 0)? })
+    }
+
+    /// The list that a priority belongs to; it is begun if it is empty.
+    #[inline(always)]
+    fn of(&mut self, priority: u64, current: u64, digit_bits: u32) -> Result<&mut List, DiskError> {
+        let position = (priority ^ current).checked_ilog2().unwrap_or(0) / digit_bits;
+        let digit = (priority >> (position * digit_bits)) as usize & ((1 << digit_bits) - 1);
+        let number = (position as usize) << digit_bits | digit;
+        match self.places[number] {
+            0 => self.open(number),
+            place => Ok(&mut self.used[place as usize - 1]),
         }
+    }
+
+    /// Begins a list.
+    fn open(&mut self, number: usize) -> Result<&mut List, DiskError> {
+        if self.places[number] != 0 {
+            return Err(nonsense());
+        }
+        let list = List {
+            number: number as u16,
+            chunk: NONE,
+            filled: 0,
+            chunks: 0,
+            pages: 0,
+            count: 0,
+            least: u64::MAX,
+        };
+        self.used.push(list)?;
+        self.places[number] = self.used.len() as u16;
+        Ok(self.used.last_mut().expect("it was just added"))
+    }
+
+    /// Takes the first list of the lowest position out.
+    fn take_first(&mut self) -> Option<List> {
+        let number = self.places.iter().position(|place| *place != 0)?;
+        let place = std::mem::take(&mut self.places[number]) as usize - 1;
+        let list = self.used[place];
+        let last = self.used.pop().expect("there is one");
+        if place < self.used.len() {
+            self.used[place] = last;
+            self.places[last.number as usize] = place as u16 + 1;
+        }
+        Some(list)
     }
 }

@@ -1,9 +1,9 @@
 //! Which of these keys are in this block?
 //!
 //! A block is checked and decompressed once; of its groups those are decoded that can hold a key. Where all keys of a group have the same first word of two, only the
-//! second words are.
+//! second words are. Whoever wants the values of keys, too, has all values of a block decoded with it.
 //!
-//! Memory: the block as it is coded, a group of keys, the first key of each group.
+//! Memory: the block as it is coded, a group of keys, the first key of each group; the values of the block, if they are wanted.
 
 use super::bounds::below;
 use super::fence::Place;
@@ -11,9 +11,10 @@ use super::{Run, frame};
 use crate::budget::{Budget, ChargedVec};
 use crate::codec::group_size::groups_max;
 use crate::codec::groups::Groups;
-use crate::codec::{Codec, Decoder, Malformed};
+use crate::codec::{self, Codec, Decoder, Malformed};
 use crate::error::DiskError;
 use crate::key::{self, KeyWidth};
+use crate::value::ValueWidth;
 
 /// A block in which keys are sought; the room is reused for the next one.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) struct OpenBlock {
     /// What is decoded: all of it, or one group.
     keys: ChargedVec<u64>,
     decoded: Decoded,
+    /// The values of all keys of the block, if they are wanted.
+    values: Option<(ValueWidth, ChargedVec<u64>)>,
     /// Keys decoded so far, in all blocks.
     pub(super) keys_decoded: u64,
 }
@@ -52,8 +55,16 @@ impl OpenBlock {
             firsts: ChargedVec::with_capacity(budget, owner, 0)?,
             keys: ChargedVec::with_capacity(budget, owner, 0)?,
             decoded: Decoded::Nothing,
+            values: None,
             keys_decoded: 0,
         })
+    }
+
+    /// From now on the values of blocks are decoded, too: those of a run that has values.
+    pub(super) fn want_values(&mut self, run: &Run, budget: &Budget) -> Result<(), DiskError> {
+        let width = run.values.expect("this is a run with values");
+        self.values = Some((width, ChargedVec::with_capacity(budget, "sweep values", run.block_keys_max())?));
+        Ok(())
     }
 
     /// Takes the room for any block of a run.
@@ -74,7 +85,11 @@ impl OpenBlock {
             .filter(|_| frame.level == 0 && frame.count <= run.keys_per_block)
             .ok_or(Malformed)
             .map_err(&nonsense)?;
-        let (_, payload) = run.split_values(frame.payload, frame.count).map_err(&nonsense)?;
+        let (values, payload) = run.split_values(frame.payload, frame.count).map_err(&nonsense)?;
+        if let Some((width, room)) = &mut self.values {
+            room.resize(frame.count, 0)?;
+            codec::values::decode(*width, values, room).map_err(&nonsense)?;
+        }
         self.decoder.prepare(codec, run.footer.raw_bytes_max as usize)?;
         self.groups = None;
         self.decoded = Decoded::Nothing;
@@ -111,6 +126,28 @@ impl OpenBlock {
                 self.mark_decoded(sought, found);
             }
             index += count;
+        }
+        Ok(())
+    }
+
+    /// Says which value each of the ascending keys has that is in the block; none is less than its first. Values must be wanted.
+    pub(super) fn look_up(
+        &mut self,
+        run: &Run,
+        keys: &[u64],
+        found: &mut [Option<u64>],
+    ) -> Result<(), DiskError> {
+        let (words, mut group) = (self.words, 0);
+        for (key, found) in keys.chunks_exact(words).zip(found) {
+            group = self.group_of(key, group);
+            if self.decoded != Decoded::Group(group) {
+                self.decode_whole(run, group)?;
+            }
+            let place = below(words, &self.keys, key);
+            if self.keys.get(place * words..(place + 1) * words) == Some(key) {
+                let before = self.groups.as_ref().map_or(0, |groups| groups.keys_of(&(0..group)));
+                *found = self.values.as_ref().map(|(_, values)| values[before + place]);
+            }
         }
         Ok(())
     }
@@ -155,23 +192,31 @@ impl OpenBlock {
         if self.groups.is_none() || self.has(group) {
             return Ok(());
         }
-        let low = self.is_low(group);
+        if !self.is_low(group) {
+            return self.decode_whole(run, group);
+        }
+        let Self { decoder, groups, keys, .. } = self;
+        let Some(groups) = groups else { return Ok(()) };
+        self.decoded = Decoded::Nothing;
+        let count = groups.keys_of(&(group..group + 1));
+        keys.resize(count, 0)?;
+        decoder.decode_low(groups, group, keys).map_err(nonsense(run, self.offset))?;
+        self.keys_decoded += count as u64;
+        self.decoded = Decoded::Low(group);
+        Ok(())
+    }
+
+    /// Decodes the whole keys of a group.
+    fn decode_whole(&mut self, run: &Run, group: usize) -> Result<(), DiskError> {
         let Self { words, decoder, groups, keys, .. } = self;
         let (Some(groups), words) = (groups, *words) else { return Ok(()) };
         self.decoded = Decoded::Nothing;
         let count = groups.keys_of(&(group..group + 1));
-        let decoded = if low {
-            keys.resize(count, 0)?;
-            decoder.decode_low(groups, group, keys).map_err(nonsense(run, self.offset))?;
-            Decoded::Low(group)
-        } else {
-            keys.resize(count * words, 0)?;
-            let decoded = decoder.decode_groups(groups, group..group + 1, keys);
-            decoded.map_err(nonsense(run, self.offset))?;
-            Decoded::Group(group)
-        };
+        keys.resize(count * words, 0)?;
+        let decoded = decoder.decode_groups(groups, group..group + 1, keys);
+        decoded.map_err(nonsense(run, self.offset))?;
         self.keys_decoded += count as u64;
-        self.decoded = decoded;
+        self.decoded = Decoded::Group(group);
         Ok(())
     }
 

@@ -91,9 +91,9 @@ struct Footer {
 
 const HEADER_MAGIC: &[u8; 8] = b"FATHRUN1";
 const FOOTER_MAGIC: &[u8; 8] = b"FATHEND1";
-const VERSION: u32 = 2;
+const VERSION: u32 = 4;
 /// Of runs with values, so that who does not know values refuses them.
-const VERSION_WITH_VALUES: u32 = 3;
+const VERSION_WITH_VALUES: u32 = 5;
 const HEADER_BYTES: usize = 64;
 const HEADER_CHECKED: usize = 56;
 const FOOTER_FIXED: usize = 52;

@@ -1,4 +1,4 @@
-//! Which keys of an ascending stream are in this run, when the stream touches most of it?
+//! Which keys of an ascending stream are in this run, and with which values, when the stream touches most of it?
 //!
 //! A [`Sweep`] goes through a run once, forward, a block at a time, beside keys that ascend from call to call. It goes down the fences to the block that can
 //! hold the next key, so what no key needs is neither read nor decoded. [`Prober`](super::Prober) is for few keys spread wide: it plans its reads
@@ -7,6 +7,7 @@
 //! Memory: the read buffer (none for a run that is kept in memory), a block as it is coded, a group of its keys, a page of fences per level; all taken by [`Sweep::new`]. I/O: each byte at
 //! most once, forward, and pages of fences.
 
+use std::ops::Range;
 use std::sync::RwLockReadGuard;
 
 use super::Run;
@@ -74,9 +75,30 @@ impl<'a> Sweep<'a> {
         Ok(Self { run, block, source, levels, page })
     }
 
+    /// The same through a run with values, which [`Sweep::look_up`] gives then.
+    pub fn with_values(run: &'a Run, budget: &Budget, buffer_bytes: usize) -> Result<Self, DiskError> {
+        let mut sweep = Self::new(run, budget, buffer_bytes)?;
+        sweep.block.want_values(run, budget)?;
+        Ok(sweep)
+    }
+
     /// Sets `found[i]` for each of the strictly ascending `keys` that is in the run; the others stay as they are. The keys come after
     /// those of the call before.
     pub fn mark(&mut self, keys: &[u64], found: &mut [bool]) -> Result<(), DiskError> {
+        self.each_block(keys, |run, block, keys, range| block.mark(run, keys, &mut found[range]))
+    }
+
+    /// Sets `found[i]` to the value of each of the strictly ascending `keys` that is in the run; the others stay as they are. The keys come after those of the call before.
+    pub fn look_up(&mut self, keys: &[u64], found: &mut [Option<u64>]) -> Result<(), DiskError> {
+        self.each_block(keys, |run, block, keys, range| block.look_up(run, keys, &mut found[range]))
+    }
+
+    /// Opens each block that may hold some of the keys, with those keys and their places.
+    fn each_block(
+        &mut self,
+        keys: &[u64],
+        mut visit: impl FnMut(&Run, &mut OpenBlock, &[u64], Range<usize>) -> Result<(), DiskError>,
+    ) -> Result<(), DiskError> {
         let words = self.run.width.words();
         let (Some(first), Some(last)) = (self.run.first(), self.run.last()) else { return Ok(()) };
         let mut index = below(words, keys, first);
@@ -85,7 +107,7 @@ impl<'a> Sweep<'a> {
             self.seek(&keys[index * words..(index + 1) * words])?;
             let rest = &keys[index * words..end * words];
             let count = self.next_first().map_or(end - index, |next| below_near(words, rest, next));
-            self.block.mark(self.run, &rest[..count * words], &mut found[index..index + count])?;
+            visit(self.run, &mut self.block, &rest[..count * words], index..index + count)?;
             index += count;
         }
         Ok(())

@@ -19,7 +19,7 @@ pub use sort::{sort_unique, spill};
 pub use sorter::{Sorted, Sorter};
 pub use tiers::Tiers;
 
-pub use crate::stream::{Difference, KeyStream, Matched, Merge, SliceStream, collect};
+pub use crate::stream::{Beside, Difference, KeyStream, Matched, Merge, SliceStream, collect};
 
 /// Writes a whole stream into a run, with its values if the run has values; returns how many keys.
 pub fn write_all(stream: &mut impl KeyStream, writer: &mut RunWriter) -> Result<u64, DiskError> {

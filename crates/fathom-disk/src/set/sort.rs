@@ -1,7 +1,7 @@
 //! How does a buffer of keys become a sorted set, in place?
 //!
 //! Keys of one and two words are sorted as numbers by the standard sort (measured faster than the radix sorts at
-//! hand); wider ones through a permutation that is then applied, so that each key moves once.
+//! hand), those of three as they are; wider ones through a permutation that is then applied, so that each key moves once.
 
 use crate::budget::{Budget, BudgetError, ChargedVec};
 use crate::error::DiskError;
@@ -10,13 +10,14 @@ use crate::run::writer::Written;
 use crate::run::{RunConfig, RunWriter};
 use crate::storage::Volume;
 
-/// Sorts the keys in `keys` and drops equal ones; returns how many words remain at the front. Memory: none for one and two
+/// Sorts the keys in `keys` and drops equal ones; returns how many words remain at the front. Memory: none for up to three
 /// words; for more, 4 bytes per key, charged.
 pub fn sort_unique(budget: &Budget, words: usize, keys: &mut [u64]) -> Result<usize, BudgetError> {
     sort(budget, words, keys)?;
     Ok(match words {
         1 => unique_numbers(keys),
         2 => unique_numbers(keys.as_chunks_mut::<2>().0) * 2,
+        3 => unique_numbers(keys.as_chunks_mut::<3>().0) * 3,
         _ => unique_many(words, keys),
     })
 }
@@ -27,6 +28,7 @@ pub(super) fn sort(budget: &Budget, words: usize, keys: &mut [u64]) -> Result<()
         1 => keys.sort_unstable(),
         // Seen as pairs, so nothing is copied.
         2 => keys.as_chunks_mut::<2>().0.sort_unstable_by_key(|pair| wide(pair)),
+        3 => keys.as_chunks_mut::<3>().0.sort_unstable(),
         _ => sort_many(budget, words, keys)?,
     }
     Ok(())

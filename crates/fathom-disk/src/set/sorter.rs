@@ -111,11 +111,22 @@ impl Sorter {
         if !self.buffer.is_empty() {
             self.spill()?;
         }
-        for name in &self.runs[self.kept.len()..] {
+        if self.runs.len() > self.place.fan_in() {
+            // However often it is kept, runs stay few.
+            self.buffer = ChargedVec::with_capacity(&self.place.budget, "sort buffer", 0)?;
+            self.merge_down()?;
+            self.buffer = self.place.buffer()?;
+        }
+        for name in self.runs.iter().filter(|name| !self.kept.contains(name)) {
             self.place.volume.open(name, CANDIDATES)?.sync()?;
         }
         self.kept.clone_from(&self.runs);
         Ok(&self.kept)
+    }
+
+    /// Whether nothing was added yet.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty() && self.runs.is_empty()
     }
 
     /// Adds keys in any order, with or without repeats.
@@ -159,23 +170,29 @@ impl Sorter {
         if !self.buffer.is_empty() {
             self.spill()?;
         }
-        let Self { place, buffer, mut runs, kept, mut made } = self;
-        drop(buffer);
-        let fan_in = place.fan_in();
-        while runs.len() > fan_in {
-            let rest = runs.split_off(fan_in.min(runs.len()));
-            let name = place.file_name(made);
-            made += 1;
-            place.merge(&runs, &name)?;
-            for merged in runs.iter().filter(|name| !kept.contains(name)) {
-                place.volume.remove(merged)?;
-            }
-            runs = rest;
-            runs.push(name);
-        }
+        self.buffer = ChargedVec::with_capacity(&self.place.budget, "sort buffer", 0)?;
+        self.merge_down()?;
+        let Self { place, runs, kept, .. } = self;
         let memory = ChargedVec::with_capacity(&place.budget, "sort buffer", 0)?;
         let runs = runs.iter().map(|name| place.open(name)).collect::<Result<_, _>>()?;
         Ok(Sorted { place, memory, runs, kept })
+    }
+
+    /// Merges runs until they can be merged at once.
+    fn merge_down(&mut self) -> Result<(), DiskError> {
+        let fan_in = self.place.fan_in();
+        while self.runs.len() > fan_in {
+            let rest = self.runs.split_off(fan_in);
+            let merged = std::mem::replace(&mut self.runs, rest);
+            let name = self.place.file_name(self.made);
+            self.made += 1;
+            self.place.merge(&merged, &name)?;
+            for merged in merged.iter().filter(|name| !self.kept.contains(name)) {
+                self.place.volume.remove(merged)?;
+            }
+            self.runs.push(name);
+        }
+        Ok(())
     }
 
     fn spill(&mut self) -> Result<(), DiskError> {

@@ -6,7 +6,7 @@ use crate::key;
 
 /// A stream that is asked for keys.
 #[derive(Debug)]
-pub(super) struct Beside<S> {
+pub struct Beside<S> {
     stream: S,
     /// Place in its chunk, in words.
     place: usize,
@@ -14,12 +14,13 @@ pub(super) struct Beside<S> {
 }
 
 impl<S: KeyStream> Beside<S> {
-    pub(super) fn new(stream: S) -> Self {
+    /// Before the first key.
+    pub fn new(stream: S) -> Self {
         Self { stream, place: 0, exhausted: false }
     }
 
     /// Goes on to the first key that is not less; says whether it is this one.
-    pub(super) fn reaches(&mut self, key: &[u64]) -> Result<bool, DiskError> {
+    pub fn reaches(&mut self, key: &[u64]) -> Result<bool, DiskError> {
         while !self.exhausted {
             let Some(other) = self.stream.keys().get(self.place..self.place + key.len()) else {
                 self.exhausted = !self.stream.advance()?;
@@ -35,7 +36,7 @@ impl<S: KeyStream> Beside<S> {
     }
 
     /// The value of the key that was reached, for a stream with values.
-    pub(super) fn value(&self) -> u64 {
+    pub fn value(&self) -> u64 {
         self.stream.values()[self.place / self.stream.words()]
     }
 }

@@ -3,7 +3,7 @@
 //! Everything that reads or makes sorted keys speaks [`KeyStream`]: a run that is scanned, pieces, a set in memory. [`merge`] makes one stream of many, [`difference`] takes away what is known,
 //! [`matched`] looks up values. A stream may have a [value](crate::value) beside each key.
 
-mod beside;
+pub mod beside;
 pub mod difference;
 pub mod matched;
 pub mod merge;
@@ -11,6 +11,7 @@ pub mod merge;
 use crate::budget::{Budget, ChargedVec};
 use crate::error::DiskError;
 
+pub use beside::Beside;
 pub use difference::Difference;
 pub use matched::Matched;
 pub use merge::Merge;

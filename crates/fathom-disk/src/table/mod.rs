@@ -6,19 +6,25 @@
 //!   `layout.rs`): about `(W - log2 N + 6) / 8 / 0.8` bytes of a `W`-bit key among `N`.
 //! * Wider keys are cut in two, the halves numbered, and the pair of numbers stored (`split.rs`, `leaves.rs`): 3 to 5
 //!   bytes where halves repeat, as they do in real models. Where they do not, [`Table::whole`] stores keys whole.
+//! * Above 128 bits halves are cut again where they are many, at places that the keys tell (`tree.rs`, `dictionary.rs`, `plan.rs`).
 //!
 //! Insertion works on batches: first every key of a batch has its cache line asked for, then each is looked at. A
 //! look-up reads one line of 64 bytes for keys of up to about 75 bits, two neighbouring ones for wider ones.
 
 mod addressing;
+mod cut;
+mod dictionary;
 mod direct;
 mod layout;
 mod leaves;
+mod pairs;
 mod patience;
+mod plan;
 mod recent;
 mod region;
 mod sharded;
 mod split;
+mod tree;
 
 pub use addressing::Addressing;
 pub use recent::{RECENT_BYTES, RecentKeys};
@@ -27,11 +33,14 @@ pub use sharded::ShardedTable;
 use crate::budget::{Budget, BudgetError};
 use direct::{DirectTable, Prefix};
 use split::{RightLeaves, SplitTable};
+use tree::{Due, SharedHalves, TreeTable};
 
 const TABLE_OWNER: &str = "table";
 
 /// Keys up to this width are stored whole unless told otherwise.
 pub const DIRECT_BITS_MAX: u32 = 80;
+/// Wider keys up to this width are cut in the middle, once.
+const SPLIT_BITS_MAX: u32 = 128;
 
 /// The budget refused what the next key needed. Keys before `done` of the batch were dealt with, the others were not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,12 +65,24 @@ pub struct Table {
 enum Store {
     Direct(DirectTable),
     Split(Box<SplitTable>),
+    Tree(Box<TreeTable>, Due),
 }
 
 impl Table {
-    /// An empty table for keys of `bits` bits, 1 or more; keys above [`DIRECT_BITS_MAX`] bits are cut in the middle.
+    /// An empty table for keys of `bits` bits, 1 or more; keys above [`DIRECT_BITS_MAX`] bits are cut.
     pub fn new(bits: u32, budget: &Budget) -> Result<Table, BudgetError> {
-        if bits <= DIRECT_BITS_MAX { Table::whole(bits, budget) } else { Table::cut(bits, bits / 2, budget) }
+        match bits {
+            ..=DIRECT_BITS_MAX => Table::whole(bits, budget),
+            ..=SPLIT_BITS_MAX => Table::cut(bits, bits / 2, budget),
+            _ => Table::tree(bits, budget),
+        }
+    }
+
+    /// An empty table for keys of `bits` bits, 2 or more, that cuts them where their pieces repeat.
+    pub fn tree(bits: u32, budget: &Budget) -> Result<Table, BudgetError> {
+        let halves = SharedHalves::new(bits, budget)?;
+        let tree = TreeTable::new(bits, halves, budget.free(), budget)?;
+        Ok(Table { bits, store: Store::Tree(Box::new(tree), Due::default()) })
     }
 
     /// An empty table that stores keys whole, whatever their width.
@@ -81,7 +102,7 @@ impl Table {
     pub fn reserve(&mut self, keys: usize) -> Result<(), BudgetError> {
         match &mut self.store {
             Store::Direct(table) => table.reserve(keys),
-            Store::Split(_) => Ok(()),
+            Store::Split(_) | Store::Tree(..) => Ok(()),
         }
     }
 
@@ -95,6 +116,7 @@ impl Table {
         match &self.store {
             Store::Direct(table) => table.len(),
             Store::Split(table) => table.len(),
+            Store::Tree(table, _) => table.len(),
         }
     }
 
@@ -108,6 +130,7 @@ impl Table {
         match &self.store {
             Store::Direct(table) => table.bytes(),
             Store::Split(table) => table.bytes(),
+            Store::Tree(table, _) => table.bytes(),
         }
     }
 
@@ -118,6 +141,7 @@ impl Table {
         match &mut self.store {
             Store::Direct(table) => table.insert_batch(keys, new),
             Store::Split(table) => table.insert_batch(keys, new),
+            Store::Tree(table, _) => table.insert_batch(keys, new),
         }
     }
 
@@ -126,6 +150,7 @@ impl Table {
         match &mut self.store {
             Store::Direct(table) => table.insert_addressed(keys, new),
             Store::Split(table) => table.insert_batch(keys, new),
+            Store::Tree(table, _) => table.insert_batch(keys, new),
         }
     }
 
@@ -135,6 +160,15 @@ impl Table {
         match &mut self.store {
             Store::Direct(table) => table.grow_ahead(),
             Store::Split(table) => table.grow_ahead(),
+            Store::Tree(table, _) => table.grow_ahead(),
+        }
+    }
+
+    /// Looks whether wide keys would better be cut elsewhere, by what they are like, if there are by now so many more of them; then the table is rebuilt, a few times at most, where
+    /// there is memory for both. For who has a moment: between two layers, or every some thousand keys.
+    pub fn recut(&mut self) {
+        if let Store::Tree(table, due) = &mut self.store {
+            due.recut(&mut [table]);
         }
     }
 
@@ -142,7 +176,7 @@ impl Table {
     pub fn addressing(&self) -> Addressing {
         match &self.store {
             Store::Direct(table) => table.addressing(),
-            Store::Split(_) => Addressing::new(self.bits, false, 0),
+            Store::Split(_) | Store::Tree(..) => Addressing::new(self.bits, false, 0),
         }
     }
 
@@ -151,6 +185,7 @@ impl Table {
         match &self.store {
             Store::Direct(table) => table.contains_batch(keys, present),
             Store::Split(table) => table.contains_batch(keys, present),
+            Store::Tree(table, _) => table.contains_batch(keys, present),
         }
     }
 
@@ -159,6 +194,7 @@ impl Table {
         match &self.store {
             Store::Direct(table) => table.for_each(visit),
             Store::Split(table) => table.for_each(visit),
+            Store::Tree(table, _) => table.for_each(visit),
         }
     }
 }

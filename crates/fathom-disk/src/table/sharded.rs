@@ -5,21 +5,31 @@
 //! lock is taken about once per some hundred keys; who finds one taken can do something else first ([`ShardedTable::try_lock`]).
 //!
 //! Keys that are stored whole are sharded by their leading mixed bits, which the shard then need not store. Keys that are
-//! cut are sharded by a hash of their leading half, so that a left half is numbered in one shard only; right halves are numbered for all shards together.
+//! cut are sharded by a hash of their leading half: where they are cut once, a left half is numbered in one shard only, and right halves are numbered for all shards together; where
+//! halves are cut again, all pieces are numbered together.
 
 use super::addressing::Addressing;
 use super::direct::{DirectTable, Prefix};
 use super::patience::patiently;
 use super::split::{RightLeaves, SplitTable};
-use super::{DIRECT_BITS_MAX, Store, Table};
+use super::tree::{Due, SharedHalves, TreeTable};
+use super::{DIRECT_BITS_MAX, SPLIT_BITS_MAX, Store, Table};
 use crate::budget::{Budget, BudgetError};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// Exact set of keys, in shards with a lock each. Memory as [`Table`]'s.
 #[derive(Debug)]
 pub struct ShardedTable {
     addressing: Addressing,
     shards: Vec<Shard>,
+    due: Due,
+}
+
+/// What shards number together.
+enum Shared {
+    Nothing,
+    Right(RightLeaves),
+    Halves(SharedHalves),
 }
 
 /// A part of the table. What describes one changes with every key; no two share a cache line, nor a pair of lines that are fetched together.
@@ -33,16 +43,24 @@ impl ShardedTable {
         let shard_bits = shard_bits.min(bits - 1).min(16);
         let share = budget.free() >> shard_bits;
         let whole = bits <= DIRECT_BITS_MAX;
-        let right = if whole { None } else { Some(RightLeaves::new(bits / 2, budget)?) };
+        let shared = match bits {
+            ..=DIRECT_BITS_MAX => Shared::Nothing,
+            ..=SPLIT_BITS_MAX => Shared::Right(RightLeaves::new(bits / 2, budget)?),
+            _ => Shared::Halves(SharedHalves::new(bits, budget)?),
+        };
         let shards = (0..1u64 << shard_bits).map(|value| {
-            let store = match &right {
-                None => {
+            let store = match &shared {
+                Shared::Nothing => {
                     let prefix = Prefix { bits: shard_bits, value };
                     Store::Direct(DirectTable::new(bits, prefix, share, budget)?)
                 }
-                Some(right) => {
+                Shared::Right(right) => {
                     let split = SplitTable::new(bits, bits / 2, right.clone(), share, budget)?;
                     Store::Split(Box::new(split))
+                }
+                Shared::Halves(halves) => {
+                    let tree = TreeTable::new(bits, halves.clone(), share, budget)?;
+                    Store::Tree(Box::new(tree), Due::default())
                 }
             };
             Ok(Shard(Mutex::new(Table { bits, store })))
@@ -50,6 +68,7 @@ impl ShardedTable {
         Ok(ShardedTable {
             addressing: Addressing::new(bits, whole, shard_bits),
             shards: shards.collect::<Result<_, BudgetError>>()?,
+            due: Due::default(),
         })
     }
 
@@ -77,6 +96,19 @@ impl ShardedTable {
             Err(TryLockError::Poisoned(table)) => Some(table.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
+    }
+
+    /// [`Table::recut`], for all shards together.
+    pub fn recut(&mut self) {
+        let tables =
+            self.shards.iter_mut().map(|shard| shard.0.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut trees: Vec<&mut TreeTable> = tables
+            .filter_map(|table| match &mut table.store {
+                Store::Tree(tree, _) => Some(&mut **tree),
+                Store::Direct(_) | Store::Split(_) => None,
+            })
+            .collect();
+        self.due.recut(&mut trees);
     }
 
     /// Number of keys in all shards, each counted at a moment of its own.

@@ -1,9 +1,8 @@
-//! How do wide keys share what they have in common?
+//! How do keys of two or three words share what they have in common?
 //!
 //! A key is cut in two; each half is numbered by a dictionary (`leaves.rs`) and the pair of numbers is a narrow key in a
-//! direct table. Halves of real records repeat so much that the dictionaries are small, and a state costs what its pair
-//! costs: 3 to 5 bytes. The numbers' widths start at 18 bits and grow by 2 when a dictionary outgrows them; then the
-//! table of pairs is rebuilt, which happens at most seven times for each half.
+//! direct table (`pairs.rs`). Halves of real records repeat so much that the dictionaries are small, and a state costs what its pair
+//! costs: 3 to 5 bytes. Records so wide that halves do not repeat are cut further, at places that are looked for (`tree.rs`).
 //!
 //! Tables of one set that are cut by a hash of the left half number left halves each for themselves, and right halves together ([`RightLeaves`]), all at once: a table takes
 //! the dictionary for itself only to make room in it.
@@ -11,8 +10,9 @@
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::TableFull;
-use super::direct::{DirectTable, Prefix};
+use super::cut::{Cut, cut_key, join};
 use super::leaves::Leaves;
+use super::pairs::NumberPairs;
 use super::patience::patiently;
 use crate::budget::{Budget, BudgetError};
 
@@ -21,9 +21,6 @@ const BATCH: usize = 64;
 /// Keys whose halves are numbered before the first pair is put. Taking the dictionary of right halves costs a cache line that all threads write, so it should be many; and
 /// whoever wants to make room in it waits for all of them.
 const GROUP: usize = 8 * BATCH;
-/// Few enough for small tables to stay small, and enough for most tables never to be rebuilt.
-const NUMBER_BITS_MIN: u32 = 18;
-const NUMBER_BITS_STEP: u32 = 2;
 
 /// Set of keys stored as pairs of numbered halves.
 #[derive(Debug)]
@@ -32,24 +29,12 @@ pub(super) struct SplitTable {
     cut: Cut,
     left: Leaves,
     right: RightLeaves,
-    /// Bits of a left and of a right number in `pairs`.
-    number_bits: [u32; 2],
-    pairs: DirectTable,
-    share: usize,
-    budget: Budget,
+    pairs: NumberPairs,
 }
 
 /// The dictionary of right halves, of one table or of several.
 #[derive(Clone, Debug)]
 pub(super) struct RightLeaves(Arc<RwLock<Leaves>>);
-
-/// Where keys are cut: the right half is the lowest `right_bits` bits.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
-    right_bits: u32,
-    left_words: usize,
-    right_words: usize,
-}
 
 impl RightLeaves {
     /// Nothing numbered yet, for keys cut above their lowest `right_bits` bits.
@@ -78,26 +63,17 @@ impl SplitTable {
         share: usize,
         budget: &Budget,
     ) -> Result<SplitTable, BudgetError> {
-        assert!(0 < right_bits && right_bits < bits, "both halves of a cut key have bits");
-        let cut = Cut {
-            right_bits,
-            left_words: (bits - right_bits).div_ceil(64) as usize,
-            right_words: right_bits.div_ceil(64) as usize,
-        };
-        let number_bits = [NUMBER_BITS_MIN; 2];
+        let cut = Cut::new(bits, right_bits);
         Ok(SplitTable {
             words: bits.div_ceil(64) as usize,
             cut,
             left: Leaves::new(cut.left_words, budget)?,
             right,
-            number_bits,
-            pairs: DirectTable::new(2 * NUMBER_BITS_MIN, Prefix::default(), share, budget)?,
-            share,
-            budget: budget.clone(),
+            pairs: NumberPairs::new(share, budget)?,
         })
     }
 
-    /// [`DirectTable::grow_ahead`] of the pairs.
+    /// [`NumberPairs::grow_ahead`] of the pairs.
     pub(super) fn grow_ahead(&mut self) -> bool {
         self.pairs.grow_ahead()
     }
@@ -119,18 +95,7 @@ impl SplitTable {
             let pairs = &mut pairs[..group.len() / self.words];
             let refused = |reason| TableFull { done, reason };
             let counts = self.number_halves(group, &mut halves, pairs).map_err(refused)?;
-            if self.outgrown(counts) {
-                self.widen_for(counts).map_err(refused)?;
-            }
-            for pair in &mut *pairs {
-                *pair = self.pair((*pair >> 32) as u32, *pair as u32);
-            }
-            let first_new = new.len();
-            let outcome = self.pairs.insert_batch(pairs, new);
-            for index in &mut new[first_new..] {
-                *index += done as u32;
-            }
-            outcome.map_err(|full| TableFull { done: done + full.done, reason: full.reason })?;
+            self.pairs.insert(pairs, counts, done, new)?;
             done += pairs.len();
         }
         Ok(())
@@ -138,7 +103,6 @@ impl SplitTable {
 
     pub(super) fn contains_batch(&self, keys: &[u64], present: &mut Vec<u32>) {
         let mut halves = Halves::new(self.words, self.cut);
-        let mut one = Vec::with_capacity(1);
         let rights = self.right.read();
         for (chunk_index, chunk) in keys.chunks(BATCH * self.words).enumerate() {
             halves.fetch(&self.left, &rights, chunk);
@@ -146,9 +110,7 @@ impl SplitTable {
                 let left = self.left.find(halves.left(i), halves.hashes[i][0]);
                 let right = rights.find(halves.right(i), halves.hashes[i][1]);
                 let (Some(left), Some(right)) = (left, right) else { continue };
-                one.clear();
-                self.pairs.contains_batch(&[self.pair(left, right)], &mut one);
-                if !one.is_empty() {
+                if self.pairs.contains(left, right) {
                     present.push((chunk_index * BATCH + i) as u32);
                 }
             }
@@ -157,12 +119,11 @@ impl SplitTable {
 
     pub(super) fn for_each(&self, mut visit: impl FnMut(&[u64])) {
         let mut key = vec![0; self.words];
-        let [_, right_bits] = self.number_bits;
         let rights = self.right.read();
         let (mut left, mut right) = (vec![0; self.cut.left_words], vec![0; self.cut.right_words]);
-        self.pairs.for_each(|pair| {
-            self.left.read((pair[0] >> right_bits) as u32, &mut left);
-            rights.read((pair[0] & ((1 << right_bits) - 1)) as u32, &mut right);
+        self.pairs.for_each(|left_number, right_number| {
+            self.left.read(left_number, &mut left);
+            rights.read(right_number, &mut right);
             join(&mut key, self.cut, &left, &right);
             visit(&key);
         });
@@ -186,77 +147,6 @@ impl SplitTable {
             }
         }
         Ok([left.len(), rights.len()])
-    }
-
-    /// Whether so many left and right halves have numbers that do not fit.
-    fn outgrown(&self, counts: [u32; 2]) -> bool {
-        (0..2).any(|half| too_wide(counts[half], self.number_bits[half]))
-    }
-
-    /// Widens numbers until those of so many halves fit.
-    #[cold]
-    fn widen_for(&mut self, counts: [u32; 2]) -> Result<(), BudgetError> {
-        while self.outgrown(counts) {
-            // A half that will soon outgrow its numbers is widened along, which spares rebuilding twice.
-            let step = |half: usize| {
-                if too_wide(counts[half], self.number_bits[half] - 1) { NUMBER_BITS_STEP } else { 0 }
-            };
-            self.widen([step(0), step(1)])?;
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn pair(&self, left: u32, right: u32) -> u64 {
-        u64::from(left) << self.number_bits[1] | u64::from(right)
-    }
-
-    /// Rebuilds the table of pairs for wider numbers. The whole new table must fit beside the old one before anything is moved.
-    fn widen(&mut self, steps: [u32; 2]) -> Result<(), BudgetError> {
-        let [old_left, old_right] = self.number_bits;
-        let number_bits = [old_left + steps[0], old_right + steps[1]];
-        let mut wider =
-            DirectTable::new(number_bits[0] + number_bits[1], Prefix::default(), self.share, &self.budget)?;
-        wider.reserve(self.pairs.len())?;
-        let mut mover = Mover { wider: &mut wider, waiting: Vec::with_capacity(BATCH), new: Vec::new() };
-        let mut outcome = Ok(());
-        self.pairs.for_each(|pair| {
-            let (left, right) = (pair[0] >> old_right, pair[0] & ((1 << old_right) - 1));
-            if outcome.is_ok() {
-                outcome = mover.push(left << number_bits[1] | right);
-            }
-        });
-        outcome?;
-        mover.flush()?;
-        self.pairs = wider;
-        self.number_bits = number_bits;
-        Ok(())
-    }
-}
-
-/// Whether so many halves have numbers of more than so many bits.
-fn too_wide(count: u32, bits: u32) -> bool {
-    u64::from(count) > 1 << bits
-}
-
-/// Puts pairs into a table, a batch at a time: one by one, each would wait for memory.
-struct Mover<'a> {
-    wider: &'a mut DirectTable,
-    waiting: Vec<u64>,
-    new: Vec<u32>,
-}
-
-impl Mover<'_> {
-    fn push(&mut self, pair: u64) -> Result<(), BudgetError> {
-        self.waiting.push(pair);
-        if self.waiting.len() == BATCH { self.flush() } else { Ok(()) }
-    }
-
-    fn flush(&mut self) -> Result<(), BudgetError> {
-        self.new.clear();
-        self.wider.insert_batch(&self.waiting, &mut self.new).map_err(|full| full.reason)?;
-        self.waiting.clear();
-        Ok(())
     }
 }
 
@@ -330,68 +220,5 @@ impl Halves {
         let hashes = (Leaves::hash(left), Leaves::hash(right));
         self.hashes[i] = [hashes.0, hashes.1];
         hashes
-    }
-}
-
-/// Copies the halves of a key.
-#[inline(always)]
-fn cut_key(key: &[u64], cut: Cut, left: &mut [u64], right: &mut [u64]) {
-    right.copy_from_slice(&key[key.len() - cut.right_words..]);
-    let shift = cut.right_bits % 64;
-    if shift != 0 {
-        right[0] &= (1 << shift) - 1;
-    }
-    let whole = (cut.right_bits / 64) as usize;
-    let kept = &key[..key.len() - whole];
-    // The left half, moved down: it may have one word less than what it was cut from.
-    for (i, word) in left.iter_mut().rev().enumerate() {
-        let at = kept.len() - 1 - i;
-        let above = if at == 0 { 0 } else { kept[at - 1] };
-        *word = if shift == 0 { kept[at] } else { kept[at] >> shift | above << (64 - shift) };
-    }
-}
-
-/// Inverse of [`cut_key`].
-fn join(key: &mut [u64], cut: Cut, left: &[u64], right: &[u64]) {
-    key.fill(0);
-    let words = key.len();
-    key[words - cut.right_words..].copy_from_slice(right);
-    let shift = cut.right_bits % 64;
-    let whole = (cut.right_bits / 64) as usize;
-    for (i, &word) in left.iter().rev().enumerate() {
-        let at = words - 1 - whole - i;
-        key[at] |= word << shift;
-        if shift != 0 && at > 0 {
-            key[at - 1] |= word >> (64 - shift);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_cut_of_every_width_joins_again() {
-        for bits in 2..=200u32 {
-            let words = bits.div_ceil(64) as usize;
-            let mut key: Vec<u64> =
-                (0..words as u64).map(|i| (i + 1).wrapping_mul(0x9e3779b97f4a7c15)).collect();
-            if bits % 64 != 0 {
-                key[0] &= (1 << (bits % 64)) - 1;
-            }
-            for right_bits in 1..bits {
-                let (left_words, right_words) = ((bits - right_bits).div_ceil(64), right_bits.div_ceil(64));
-                let cut =
-                    Cut { right_bits, left_words: left_words as usize, right_words: right_words as usize };
-                let (mut left, mut right) = (vec![0; cut.left_words], vec![0; cut.right_words]);
-                cut_key(&key, cut, &mut left, &mut right);
-                let top = (bits - right_bits) % 64;
-                assert!(top == 0 || left[0] < 1 << top, "{bits} cut at {right_bits}");
-                let mut joined = vec![7; words];
-                join(&mut joined, cut, &left, &right);
-                assert_eq!(joined, key, "{bits} cut at {right_bits}");
-            }
-        }
     }
 }

@@ -16,6 +16,7 @@ fn builds(bits: u32) -> Vec<(&'static str, Build)> {
         all.push(("middle cut", |bits, budget| Table::cut(bits, bits / 2, budget).unwrap()));
         all.push(("low cut", |bits, budget| Table::cut(bits, 1, budget).unwrap()));
         all.push(("high cut", |bits, budget| Table::cut(bits, bits - 1, budget).unwrap()));
+        all.push(("tree", |bits, budget| Table::tree(bits, budget).unwrap()));
     }
     all
 }
@@ -248,4 +249,88 @@ fn many_keys_with_repeats() {
         });
         assert_eq!(count, model.len(), "{bits} bits");
     }
+}
+
+/// Keys whose information lies at both ends of a wide record, so that another place to cut is worth a rebuild.
+fn lopsided(random: &mut Random, bits: u32) -> Vec<u64> {
+    let mut key = vec![0; words_of(bits)];
+    let last = key.len() - 1;
+    key[0] = random.below(700) as u64 & ((1 << (bits - 1) % 64) - 1);
+    key[1] = (random.below(5) as u64) << 60;
+    key[last] = random.below(60) as u64 * 77;
+    key
+}
+
+#[test]
+fn keys_that_are_cut_elsewhere_are_the_same_keys() {
+    for bits in [150u32, 300, 777, 2000] {
+        let words = words_of(bits);
+        let budget = Budget::new(256 << 20);
+        let mut random = Random::new(u64::from(bits));
+        let mut table = Table::new(bits, &budget).unwrap();
+        let mut model = BTreeSet::new();
+        let mut was_rebuilt = false;
+        for round in 0..60 {
+            let batch: Vec<u64> = (0..2000).flat_map(|_| lopsided(&mut random, bits)).collect();
+            assert_eq!(insert(&mut table, &batch), new_indexes(&mut model, &batch, words), "{bits} bits");
+            let before = table.bytes();
+            table.recut();
+            was_rebuilt |= table.bytes() < before;
+            assert_eq!(table.len(), model.len(), "{bits} bits, round {round}");
+        }
+        assert!(was_rebuilt, "{bits} bits");
+        assert_eq!(keys_of(&table), model, "{bits} bits");
+        drop(table);
+        assert_eq!(budget.used(), 0, "{bits} bits: memory was not given back");
+    }
+}
+
+#[test]
+fn shards_are_cut_elsewhere_together_while_threads_rest() {
+    for (bits, shard_bits) in [(200u32, 0), (300, 1), (900, 3)] {
+        let words = words_of(bits);
+        let budget = Budget::new(256 << 20);
+        let mut table = ShardedTable::new(bits, shard_bits, &budget).unwrap();
+        let mut model = BTreeSet::new();
+        for round in 0..30 {
+            let batches: Vec<Vec<u64>> = (0..3)
+                .map(|thread| {
+                    let mut random = Random::new(round * 3 + thread);
+                    (0..2000).flat_map(|_| lopsided(&mut random, bits)).collect()
+                })
+                .collect();
+            let found: usize = std::thread::scope(|scope| {
+                let insert_all = |batch: &Vec<u64>| insert_by_shard(&table, batch, words);
+                let threads: Vec<_> =
+                    batches.iter().map(|batch| scope.spawn(move || insert_all(batch))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+            });
+            let before = model.len();
+            model.extend(batches.iter().flat_map(|batch| batch.chunks(words).map(<[u64]>::to_vec)));
+            assert_eq!(found, model.len() - before, "{bits} bits, round {round}");
+            table.recut();
+            assert_eq!(table.len(), model.len(), "{bits} bits, round {round}");
+        }
+        let mut keys = BTreeSet::new();
+        for shard in 0..table.shard_count() {
+            keys.extend(keys_of(&table.lock(shard)));
+        }
+        assert_eq!(keys, model, "{bits} bits");
+    }
+}
+
+/// Inserts keys, shard by shard; says how many were new.
+fn insert_by_shard(table: &ShardedTable, keys: &[u64], words: usize) -> usize {
+    let addressing = table.addressing();
+    let mut by_shard = vec![Vec::new(); table.shard_count()];
+    for key in keys.chunks(words) {
+        let mut addressed = vec![0; words];
+        addressing.address(key, &mut addressed);
+        by_shard[addressing.shard(&addressed)].extend(addressed);
+    }
+    let mut new = Vec::new();
+    for (shard, keys) in by_shard.iter().enumerate() {
+        table.lock(shard).insert_addressed(keys, &mut new).unwrap();
+    }
+    new.len()
 }

@@ -1,5 +1,6 @@
 //! Which steps does interleaving give? One enabled action at a time.
 
+use fathom_model::program::Mover;
 use fathom_model::steps::{Marks, ProcessSet, Steps};
 
 use super::execute::Halt;
@@ -36,20 +37,10 @@ fn step(
     scratch: &mut Scratch,
     out: &mut Steps,
 ) -> Result<ProcessSet, Unfinished> {
-    let action = &system.program.actions[number as usize];
-    for mover in &action.movers {
-        if system.location(&scratch.values, mover.process.index()) != mover.from {
-            return Ok(ProcessSet::default());
-        }
-    }
-    let movers = system.program.movers_of(action);
-    let outcome = match system.guard(action, &mut scratch.values) {
-        Ok(0) => return Ok(ProcessSet::default()),
-        Ok(_) => execute::run(system, &action.command.body, source, scratch),
-        Err(halt) => Err(halt),
-    };
-    match outcome {
-        Ok(()) => {
+    match attempt(system, number, source, scratch) {
+        Ok(false) | Err(Halt::Discard) => Ok(ProcessSet::default()),
+        Ok(true) => {
+            let movers = system.program.movers_of(&system.program.actions[number as usize]);
             out.push(&scratch.target, number, movers, Marks::default())?;
             Ok(movers)
         }
@@ -57,10 +48,24 @@ fn step(
             out.push_fault(trouble.fault(number))?;
             Ok(ProcessSet::default())
         }
-        Err(Halt::Discard) => Ok(ProcessSet::default()),
         Err(Halt::Interrupted) => Err(Unfinished::Interrupted),
         Err(Halt::Leave(_)) => unreachable!("verified: blocks that are left are there"),
     }
+}
+
+/// Whether an action makes a step; its record is in `scratch.target` then.
+pub(super) fn attempt(
+    system: &Interpreter,
+    number: u32,
+    source: &[u64],
+    scratch: &mut Scratch,
+) -> Result<bool, Halt> {
+    let action = &system.program.actions[number as usize];
+    let elsewhere = |mover: &Mover| system.location(&scratch.values, mover.process.index()) != mover.from;
+    if action.movers.iter().any(elsewhere) || system.guard(action, &mut scratch.values)? == 0 {
+        return Ok(false);
+    }
+    execute::run(system, &action.command.body, source, scratch).map(|()| true)
 }
 
 fn any_committed(system: &Interpreter, values: &[i64]) -> bool {

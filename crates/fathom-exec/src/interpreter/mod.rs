@@ -7,6 +7,8 @@ mod asynchronous;
 mod describe;
 mod evaluate;
 mod execute;
+#[cfg(feature = "jit")]
+pub(crate) mod one_by_one;
 mod synchronous;
 
 use std::collections::{HashMap, HashSet};

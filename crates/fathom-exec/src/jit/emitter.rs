@@ -13,7 +13,10 @@ use fathom_model::layout::{Field, Layout};
 use fathom_model::program::{Program, VariableId};
 use fathom_model::span::Span;
 
+use crate::interpreter::Trouble;
+
 use super::interval::Interval;
+use super::tables::Tables;
 use super::temporary::{Binding, Unused};
 use super::view::View;
 
@@ -107,30 +110,6 @@ pub(super) struct Emitter<'a, 'f> {
 /// How many ways lead into a block on the way to a trap.
 const RELAY_USES_MAX: usize = 48;
 
-/// What compiled code refers to.
-#[derive(Debug, Default)]
-pub(super) struct Tables {
-    /// All faults that it may report, by site.
-    pub(super) sites: Vec<Site>,
-    /// For each rule whose instances are gone through in a loop: the action and the arguments of each. Compiled code has their addresses.
-    pub(super) instances: Vec<Box<[i64]>>,
-    /// Whether instances of rules are gone through in loops.
-    pub(super) loops: bool,
-    /// The address of the flag that is up when code is asked to stop.
-    pub(super) stop: i64,
-    /// What all actions together may have to do.
-    pub(super) actions_work: u64,
-    /// How many instructions the function under construction may have.
-    pub(super) instructions_max: usize,
-}
-
-/// How and where something that is compiled may fault.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Site {
-    pub(super) kind: FaultKind,
-    pub(super) span: Span,
-}
-
 /// What moves as steps are made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursors {
@@ -139,14 +118,6 @@ pub(super) struct Cursors {
     pub(super) target: Variable,
     /// Where the next action goes.
     pub(super) action: Variable,
-}
-
-impl Tables {
-    /// What they hold.
-    pub(super) fn bytes(&self) -> usize {
-        let rows: usize = self.instances.iter().map(|table| size_of_val(&**table)).sum();
-        rows + size_of_val(&*self.sites)
-    }
 }
 
 impl Regions {
@@ -250,7 +221,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         match self.trap {
             Trap::Action { block } => {
                 let site = self.tables.sites.len() as i64;
-                self.tables.sites.push(Site { kind, span });
+                self.tables.sites.push(Trouble { kind, span });
                 let site = self.builder.ins().iconst(types::I32, site);
                 self.jump_by_relay(block, Some(site));
             }

@@ -2,7 +2,8 @@
 //!
 //! One that expands a batch: a loop over the sources, and in it every process in order, dispatched on its location; parts that
 //! the plan splits off are functions `part(context, source, target, action[, committed]) -> (target, action)`, which give a null target when
-//! there is no more room. And one that labels a batch.
+//! there is no more room. And one that labels a batch. Where a function takes more memory than compiling may, its actions are spread over smaller ones; a rule that does not
+//! even fit alone is left to the interpreter, which the code around it calls.
 
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -18,10 +19,11 @@ use fathom_model::program::{Program, VariableId};
 use fathom_model::steps::Labels;
 
 use super::Unsupported;
-use super::emitter::{Cursors, Emitter, Source, Tables, Trap};
+use super::emitter::{Cursors, Emitter, Source, Trap};
 use super::interval::Interval;
-use super::plan::{Part, Plan};
+use super::plan::{Part, Plan, are_instances};
 use super::runtime;
+use super::tables::Tables;
 use super::work::of_labels;
 
 /// Compiles the functions of a program into a module.
@@ -31,6 +33,8 @@ pub(super) struct Compiler<'a> {
     pub(super) module: &'a mut JITModule,
     /// The helper of [`runtime::wrap`].
     pub(super) wrap: FuncId,
+    /// The helper of [`runtime::interpret`].
+    pub(super) interpret: FuncId,
     pub(super) tables: Tables,
     pub(super) scratch: FunctionBuilderContext,
     /// Bytes that compiling may take, and the code.
@@ -54,33 +58,48 @@ struct PartCall {
     committed: Option<Value>,
 }
 
-/// The functions of the lists of a split part, by location.
-type Lists = Vec<(u32, Vec<FuncId>)>;
+/// How some actions of one location are tried, in order.
+enum Piece {
+    /// By a function.
+    Function(FuncId),
+    /// By the interpreter.
+    Interpreted(Vec<u32>),
+}
+
+/// The pieces of a part that is split, by location.
+type Pieces = Vec<(u32, Vec<Piece>)>;
 
 impl Compiler<'_> {
     /// Compiles `expand(context, sources) -> finished` of an asynchronous program.
     pub(super) fn expand(&mut self, plan: &Plan) -> Result<FuncId, Unsupported> {
-        let functions = if plan.inline {
-            Vec::new()
-        } else {
-            plan.functions.iter().map(|parts| self.parts(parts)).collect::<Result<Vec<_>, _>>()?
-        };
+        if plan.inline {
+            let parts: Vec<&Part> = plan.functions.iter().flatten().collect();
+            match self.expand_by(|emitter, _, call| parts.iter().for_each(|part| emitter.part(part, call))) {
+                Err(Unsupported::Memory) => {}
+                other => return other,
+            }
+        }
+        let functions = plan.functions.iter().map(|parts| self.parts(parts));
+        let functions = functions.collect::<Result<Vec<_>, _>>()?;
+        self.expand_by(|emitter, module, call| {
+            functions.iter().for_each(|function| emitter.call_part(module, *function, call));
+        })
+    }
+
+    /// Compiles the loop over the sources of a batch, with what is done for each.
+    fn expand_by(
+        &mut self,
+        each: impl FnOnce(&mut Emitter<'_, '_>, &mut JITModule, &PartCall),
+    ) -> Result<FuncId, Unsupported> {
         let pointer = types::I64;
         let mut signature = self.module.make_signature();
         signature.params.extend([AbiParam::new(pointer); 2]);
         signature.returns.push(AbiParam::new(types::I64));
-        self.define("expand", signature, |emitter, parameters, module| {
+        self.define("expand", &signature, |emitter, parameters, module| {
             let &[context, sources] = parameters else { unreachable!("two parameters") };
             let batch = Batch::begin(emitter, context, sources);
             let committed = emitter.any_committed();
-            let call = PartCall { full: batch.full, committed };
-            if plan.inline {
-                plan.functions.iter().flatten().for_each(|part| emitter.part(part, &call));
-            } else {
-                for function in &functions {
-                    emitter.call_part(module, *function, &call);
-                }
-            }
+            each(emitter, module, &PartCall { full: batch.full, committed });
             batch.end(emitter);
         })
     }
@@ -89,23 +108,38 @@ impl Compiler<'_> {
     pub(super) fn label(&mut self) -> Result<FuncId, Unsupported> {
         let mut signature = self.module.make_signature();
         signature.params.extend([AbiParam::new(types::I64); 3]);
-        self.define("label", signature, |emitter, parameters, _| {
+        self.define("label", &signature, |emitter, parameters, _| {
             let &[records, count, out] = parameters else { unreachable!("three parameters") };
             emitter.label_batch(records, count, out);
         })
     }
 
-    /// Compiles parts into one function, with functions for the lists of those that are split first.
+    /// Compiles parts into one function, with functions for the lists of those that are split first: all of them, if they do not fit otherwise.
     fn parts(&mut self, parts: &[Part]) -> Result<FuncId, Unsupported> {
-        let lists: Vec<Lists> = parts.iter().map(|part| self.lists(part)).collect::<Result<_, _>>()?;
-        let signature = self.part_signature();
-        self.define("part", signature, |emitter, parameters, module| {
+        let mut pieces: Vec<Option<Pieces>> = Vec::new();
+        for part in parts {
+            let split = part.split || !self.code_fits();
+            pieces.push(if split { Some(self.pieces(part)?) } else { None });
+        }
+        match self.part_function(parts, &pieces) {
+            Err(Unsupported::Memory) => {}
+            other => return other,
+        }
+        for (part, whole) in parts.iter().zip(&mut pieces).filter(|(_, pieces)| pieces.is_none()) {
+            *whole = Some(self.pieces(part)?);
+        }
+        self.part_function(parts, &pieces)
+    }
+
+    /// Compiles parts into one function: those that are split call their pieces.
+    fn part_function(&mut self, parts: &[Part], pieces: &[Option<Pieces>]) -> Result<FuncId, Unsupported> {
+        let (signature, interpret) = (self.part_signature(), self.interpret);
+        self.define("part", &signature, |emitter, parameters, module| {
             let call = emitter.enter_part(parameters);
-            for (part, lists) in parts.iter().zip(&lists) {
-                if part.split {
-                    emitter.split_part(module, part, lists, &call);
-                } else {
-                    emitter.part(part, &call);
+            for (part, pieces) in parts.iter().zip(pieces) {
+                match pieces {
+                    Some(pieces) => emitter.split_part(module, interpret, part, pieces, &call),
+                    None => emitter.part(part, &call),
                 }
             }
             emitter.leave_part(&call);
@@ -113,25 +147,63 @@ impl Compiler<'_> {
     }
 
     /// Compiles the lists of a part that is split.
-    fn lists(&mut self, part: &Part) -> Result<Lists, Unsupported> {
-        let mut lists = Lists::new();
-        for (location, actions) in part.locations.iter().filter(|_| part.split) {
-            let functions = actions.iter().map(|list| self.list(part, *location, list));
-            lists.push((*location, functions.collect::<Result<_, _>>()?));
+    fn pieces(&mut self, part: &Part) -> Result<Pieces, Unsupported> {
+        let mut pieces = Pieces::new();
+        for (location, lists) in &part.locations {
+            let mut here = Vec::new();
+            for list in lists {
+                let allowed = match part.process {
+                    Some(process) => allowed(self.program, *location, process, list),
+                    None => list.clone(),
+                };
+                self.divide(part.process, *location, &allowed, &mut here)?;
+            }
+            pieces.push((*location, here));
         }
-        Ok(lists)
+        Ok(pieces)
+    }
+
+    /// Adds actions of one location to its pieces: compiled into a function, else halved, else interpreted.
+    fn divide(
+        &mut self,
+        process: Option<u32>,
+        location: u32,
+        actions: &[u32],
+        pieces: &mut Vec<Piece>,
+    ) -> Result<(), Unsupported> {
+        if self.code_fits() {
+            match self.list(process, location, actions) {
+                Err(Unsupported::Memory) => {}
+                function => return function.map(|it| pieces.push(Piece::Function(it))),
+            }
+            let (first, second) = self.halves(actions);
+            if !first.is_empty() {
+                self.divide(process, location, first, pieces)?;
+                return self.divide(process, location, second, pieces);
+            }
+        }
+        match pieces.last_mut() {
+            Some(Piece::Interpreted(before)) => before.extend_from_slice(actions),
+            _ => pieces.push(Piece::Interpreted(actions.to_vec())),
+        }
+        Ok(())
+    }
+
+    /// Cuts actions into two lists that are less code each; the first is empty where that cannot be: instances of a rule may share theirs.
+    fn halves<'b>(&self, actions: &'b [u32]) -> (&'b [u32], &'b [u32]) {
+        let action = |at: usize| &self.program.actions[actions[at] as usize];
+        let may_cut = |at: &usize| !self.tables.loops || !are_instances(action(at - 1), action(*at));
+        let middle = actions.len() / 2;
+        let cut = (1..=middle).rev().chain(middle + 1..actions.len()).filter(|at| *at < actions.len());
+        actions.split_at(cut.into_iter().find(may_cut).unwrap_or(0))
     }
 
     /// Compiles some actions of one location into a function.
-    fn list(&mut self, part: &Part, location: u32, actions: &[u32]) -> Result<FuncId, Unsupported> {
+    fn list(&mut self, process: Option<u32>, location: u32, actions: &[u32]) -> Result<FuncId, Unsupported> {
         let signature = self.part_signature();
-        self.define("list", signature, |emitter, parameters, _| {
+        self.define("list", &signature, |emitter, parameters, _| {
             let call = emitter.enter_part(parameters);
-            let allowed = match part.process {
-                Some(process) => emitter.allowed(location, process, actions),
-                None => actions.to_vec(),
-            };
-            emitter.at_location(part.process, location, |emitter| emitter.actions(&allowed, call.full));
+            emitter.at_location(process, location, |emitter| emitter.actions(actions, call.full));
             emitter.leave_part(&call);
         })
     }
@@ -149,17 +221,14 @@ impl Compiler<'_> {
     fn define(
         &mut self,
         name: &str,
-        signature: Signature,
+        signature: &Signature,
         build: impl FnOnce(&mut Emitter<'_, '_>, &[Value], &mut JITModule),
     ) -> Result<FuncId, Unsupported> {
-        let number = self.module.declarations().get_functions().count();
-        let function =
-            self.module.declare_function(&format!("{name}{number}"), Linkage::Local, &signature)?;
         let mut context: Context = self.module.make_context();
-        context.func.signature = signature;
-        context.func.name = UserFuncName::user(0, function.as_u32());
+        context.func.signature = signature.clone();
         let wrap = self.module.declare_func_in_func(self.wrap, &mut context.func);
         self.tables.instructions_max = self.instructions_max();
+        let before = self.tables.lengths();
         let mut builder = FunctionBuilder::new(&mut context.func, &mut self.scratch);
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
@@ -174,16 +243,25 @@ impl Compiler<'_> {
         build(&mut emitter, &parameters, self.module);
         emitter.builder.seal_all_blocks();
         if emitter.is_full() {
+            drop(emitter);
+            self.tables.take_back(before);
+            // What the abandoned function left in it would be found in the next one.
+            self.scratch = FunctionBuilderContext::new();
             return Err(Unsupported::Memory);
         }
         emitter.builder.finalize(self.module.target_config());
+        let number = self.module.declarations().get_functions().count();
+        let function = self.module.declare_function(&format!("{name}{number}"), Linkage::Local, signature)?;
+        context.func.name = UserFuncName::user(0, function.as_u32());
         self.module.define_function(function, &mut context)?;
         let code = context.compiled_code().map_or(0, |code| code.code_info().total_size as usize);
         self.code_bytes += code;
-        if self.code_bytes > self.bytes / CODE_SHARE {
-            return Err(Unsupported::Memory);
-        }
         Ok(function)
+    }
+
+    /// Whether more may be compiled than what cannot be done without.
+    fn code_fits(&self) -> bool {
+        self.code_bytes <= self.bytes / CODE_SHARE
     }
 
     /// How many instructions a function may have that is compiled now.
@@ -196,6 +274,13 @@ impl Compiler<'_> {
 /// Whether any location of a program is committed.
 pub(super) fn commits(program: &Program) -> bool {
     program.processes.iter().flat_map(|process| &process.locations).any(|location| location.committed)
+}
+
+/// The actions of a list that the rule of committed locations can ever allow: at a committed location, those whose movers all are.
+fn allowed(program: &Program, location: u32, process: u32, list: &[u32]) -> Vec<u32> {
+    let committed = program.processes[process as usize].locations[location as usize].committed;
+    let may = |number: &u32| !committed || program.is_committed(&program.actions[*number as usize]);
+    list.iter().copied().filter(may).collect()
 }
 
 /// The loop over the sources of a batch.
@@ -306,12 +391,24 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// Compiles a part whose lists are functions.
-    fn split_part(&mut self, module: &mut JITModule, part: &Part, functions: &Lists, call: &PartCall) {
+    /// Compiles a part that is split.
+    fn split_part(
+        &mut self,
+        module: &mut JITModule,
+        interpret: FuncId,
+        part: &Part,
+        pieces: &Pieces,
+        call: &PartCall,
+    ) {
         self.locations(part, call, |emitter, location, _| {
-            let here = functions.iter().filter(|(at, _)| *at == location);
-            for function in here.flat_map(|(_, functions)| functions) {
-                emitter.call_part(module, *function, call);
+            let here = pieces.iter().filter(|(at, _)| *at == location);
+            for piece in here.flat_map(|(_, pieces)| pieces) {
+                match piece {
+                    Piece::Function(function) => emitter.call_part(module, *function, call),
+                    Piece::Interpreted(actions) => {
+                        emitter.call_interpreter(module, interpret, actions, call);
+                    }
+                }
             }
         });
     }
@@ -339,20 +436,14 @@ impl Emitter<'_, '_> {
                 self.unless_committed(call, next);
             }
             let lists = part.locations.iter().filter(|(at, _)| *at == location);
-            let lists: Vec<Vec<u32>> =
-                lists.flat_map(|(_, lists)| lists).map(|list| self.allowed(location, number, list)).collect();
+            let lists: Vec<Vec<u32>> = lists
+                .flat_map(|(_, lists)| lists)
+                .map(|list| allowed(self.program, location, number, list))
+                .collect();
             self.at_location(part.process, location, |emitter| compile(emitter, location, &lists));
             self.builder.ins().jump(next, &[]);
         }
         self.enter(next);
-    }
-
-    /// The actions of a list that the rule of committed locations can ever allow: at a committed location, those whose movers all are.
-    fn allowed(&self, location: u32, process: u32, list: &[u32]) -> Vec<u32> {
-        let program = self.program;
-        let committed = program.processes[process as usize].locations[location as usize].committed;
-        let may = |number: &u32| !committed || program.is_committed(&program.actions[*number as usize]);
-        list.iter().copied().filter(may).collect()
     }
 
     fn unless_committed(&mut self, call: &PartCall, next: Block) {
@@ -425,6 +516,37 @@ impl Emitter<'_, '_> {
         self.builder.ins().brif(target_then, go_on, &[], call.full, &[]);
         self.enter(go_on);
         self.builder.def_var(target, target_then);
+        self.builder.def_var(action, action_then);
+    }
+
+    /// Calls the interpreter for actions.
+    fn call_interpreter(
+        &mut self,
+        module: &mut JITModule,
+        interpret: FuncId,
+        actions: &[u32],
+        call: &PartCall,
+    ) {
+        let list = self.integer(self.tables.interpreted.len() as i64);
+        self.tables.interpreted.push(actions.into());
+        let interpret = module.declare_func_in_func(interpret, self.builder.func);
+        let Cursors { context, target, action } =
+            self.cursors.expect("actions are tried where there are cursors");
+        let (Source::Word(source) | Source::Pointer(source)) = self.source;
+        let (target_now, action_now) = (self.builder.use_var(target), self.builder.use_var(action));
+        let made = self.builder.ins().call(interpret, &[context, source, target_now, action_now, list]);
+        let made = self.builder.inst_results(made)[0];
+        let unfinished = self.builder.ins().icmp_imm_s(IntCC::Equal, made, runtime::UNFINISHED);
+        let go_on = self.builder.create_block();
+        self.builder.ins().brif(unfinished, call.full, &[], go_on, &[]);
+        self.enter(go_on);
+        let bytes = self.builder.ins().imul_imm_s(made, 8 * self.layout.words() as i64);
+        let target_then = self.builder.ins().iadd(target_now, bytes);
+        self.builder.def_var(target, target_then);
+        let stride =
+            self.builder.ins().load(types::I64, self.regions.constant, context, runtime::ACTION_STRIDE);
+        let bytes = self.builder.ins().imul(made, stride);
+        let action_then = self.builder.ins().iadd(action_now, bytes);
         self.builder.def_var(action, action_then);
     }
 

@@ -19,11 +19,13 @@
 //! | `estimate` | what is known of an expression before it is computed? |
 //! | `interval` | which values can an expression have? |
 //! | `work` | what may take long, and asks whether to stop? |
+//! | `tables` | what does compiled code refer to? |
 //! | `emitter` | what does every piece of code share? |
 //! | `runtime` | where does compiled code touch memory, and why may it? |
 //!
 //! Memory: the machine code, a few tens of bytes per node of the program. One call allocates one record. While compiling, some hundred bytes for every
-//! instruction of the largest function ([`Compiled::within`] bounds them); it is dropped before the next one is begun.
+//! instruction of the largest function ([`Compiled::within`] bounds them); it is dropped before the next one is begun. Actions that do not fit are left to the interpreter,
+//! which compiled code calls for them.
 
 mod action;
 mod choice;
@@ -39,6 +41,7 @@ mod plan;
 mod runtime;
 mod scattered;
 mod statement;
+mod tables;
 mod temporary;
 mod view;
 mod work;
@@ -55,17 +58,15 @@ use fathom_model::shape::Shape;
 use fathom_model::steps::{Fault, Labels, Marks, ProcessSet, RawColumns, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem};
 
-use crate::interpreter::Interpreter;
+use crate::interpreter::{Interpreter, Trouble};
 use crate::stop::StopFlag;
-use emitter::{Site, Tables};
-use runtime::{Code, Output};
+use runtime::{Code, Expanded, Output};
+use tables::Tables;
 
 /// A program as machine code: a transition system.
 pub struct Compiled {
     interpreter: Interpreter,
     code: Code,
-    /// What compiled code reports when it reports a site.
-    sites: Vec<Site>,
     /// By action: who moves.
     movers: Vec<ProcessSet>,
     /// Who may ask it to stop. The code has its address.
@@ -129,7 +130,8 @@ impl Compiled {
         Compiled::within(&Bounds::default(), program, possible)
     }
 
-    /// As [`Compiled::new`], within bounds. It gives up before it takes more.
+    /// As [`Compiled::new`], within bounds: actions for which they leave no room are interpreted ([`Compiled::interpreted_actions`]). It gives up where there is
+    /// no room for the code around them.
     ///
     /// # Panics
     /// As [`Compiled::new`].
@@ -160,10 +162,10 @@ impl Compiled {
         bounds: &Bounds,
     ) -> Result<Compiled, Unsupported> {
         let interpreter = interpreter.until(bounds.stop.clone());
-        let (code, sites) = compile(interpreter.program(), interpreter.layout(), plan, bounds)?;
+        let code = compile(interpreter.program(), interpreter.layout(), plan, bounds)?;
         let program = interpreter.program();
         let movers = program.actions.iter().map(|action| program.movers_of(action));
-        Ok(Compiled { movers: movers.collect(), interpreter, code, sites, stop: bounds.stop.clone() })
+        Ok(Compiled { movers: movers.collect(), interpreter, code, stop: bounds.stop.clone() })
     }
 
     /// The program.
@@ -174,6 +176,11 @@ impl Compiled {
     /// Where its variables lie.
     pub fn layout(&self) -> &Layout {
         self.interpreter.layout()
+    }
+
+    /// How many actions were left to the interpreter for want of memory.
+    pub fn interpreted_actions(&self) -> usize {
+        self.code.interpreted_actions()
     }
 
     /// Lets compiled code fill the columns; gives the number of finished sources, or none if expanding is left to the interpreter.
@@ -187,17 +194,25 @@ impl Compiled {
         };
         let actions: &mut [u32] = if noted.is_empty() { raw.actions } else { &mut noted };
         let output = Output { targets: raw.targets, actions, ends: raw.ends, faults: raw.faults };
-        let finished = self.code.expand(sources, output)?;
-        Some(self.complete(sources.take(finished), &noted, raw))
+        let Expanded { finished, sites } = self.code.expand(&self.interpreter, sources, output)?;
+        Some(self.complete(sources.take(finished), &sites, &noted, raw))
     }
 
     /// Fills in what follows from the finished sources, their steps' actions (in the column, or noted) and their faults' sites. Gives how many sources are
     /// finished then: all of them, unless labelling was interrupted.
-    fn complete(&self, sources: Records<'_>, noted: &[u32], raw: &mut RawColumns<'_>) -> usize {
+    fn complete(
+        &self,
+        sources: Records<'_>,
+        interpreted_sites: &[Trouble],
+        noted: &[u32],
+        raw: &mut RawColumns<'_>,
+    ) -> usize {
         let Some(last) = sources.len().checked_sub(1).map(|last| raw.ends[last]) else { return 0 };
         let actions: &[u32] = if noted.is_empty() { raw.actions } else { noted };
         for fault in &mut raw.faults[..last.fault as usize] {
-            let Site { kind, span } = self.sites[fault.span.start as usize];
+            let (compiled, site) = (self.code.sites(), fault.span.start as usize);
+            let Trouble { kind, span } =
+                compiled.get(site).copied().unwrap_or_else(|| interpreted_sites[site - compiled.len()]);
             *fault = Fault { action: fault.action, kind, span };
         }
         let steps = last.step as usize;
@@ -218,7 +233,7 @@ impl Compiled {
         if raw.labels.is_empty() {
             return sources.len();
         }
-        self.code.label(sources, raw.labels);
+        self.label(sources, raw.labels);
         let unknown = raw.labels.iter().take(sources.len()).position(|labels| labels.interrupted());
         unknown.unwrap_or(sources.len())
     }
@@ -248,7 +263,9 @@ impl TransitionSystem for Compiled {
     }
 
     fn label(&self, records: Records<'_>, out: &mut [Labels]) {
-        self.code.label(records, out);
+        if !self.code.label(records, out) {
+            self.interpreter.label(records, out);
+        }
     }
 
     fn describe(&self, what: Query<'_>) -> Description {
@@ -267,17 +284,13 @@ fn compile(
     layout: &Layout,
     plan: &plan::Plan,
     bounds: &Bounds,
-) -> Result<(Code, Vec<Site>), Unsupported> {
+) -> Result<Code, Unsupported> {
     if stack_elements(program) > STACK_ELEMENTS_MAX {
         return Err(Unsupported::Program("its temporary arrays are too long for the stack".into()));
     }
     let mut module = module(plan.optimise)?;
     match compile_into(&mut module, program, layout, plan, bounds) {
-        Ok(compiled) => {
-            let Tables { sites, instances, .. } = compiled.tables;
-            let code = Code::finish(module, instances, compiled.functions, layout.words())?;
-            Ok((code, sites))
-        }
+        Ok(compiled) => Code::finish(module, compiled.tables, compiled.functions, layout.words()),
         Err(error) => {
             runtime::discard(module);
             Err(error)
@@ -285,7 +298,7 @@ fn compile(
     }
 }
 
-/// What a module refers to, and its functions: the one that expands, if there is one, and the one that labels.
+/// What a module refers to, and its functions: the one that expands and the one that labels, if they are compiled.
 struct Functions {
     tables: Tables,
     functions: [Option<FuncId>; 2],
@@ -298,15 +311,19 @@ fn compile_into(
     plan: &plan::Plan,
     bounds: &Bounds,
 ) -> Result<Functions, Unsupported> {
-    let mut signature = module.make_signature();
-    signature.params.extend([AbiParam::new(types::I64); 3]);
-    signature.returns.push(AbiParam::new(types::I64));
-    let wrap = module.declare_function("wrap", Linkage::Import, &signature)?;
+    let mut import = |name: &str, parameters: usize| {
+        let mut signature = module.make_signature();
+        signature.params.extend(std::iter::repeat_n(AbiParam::new(types::I64), parameters));
+        signature.returns.push(AbiParam::new(types::I64));
+        module.declare_function(name, Linkage::Import, &signature).map_err(Unsupported::from)
+    };
+    let (wrap, interpret) = (import("wrap", 3)?, import("interpret", 5)?);
     let mut compiler = lower::Compiler {
         program,
         layout,
         module,
         wrap,
+        interpret,
         tables: Tables {
             loops: plan.loops,
             stop: bounds.stop.address() as i64,
@@ -321,8 +338,12 @@ fn compile_into(
         Composition::Asynchronous => Some(compiler.expand(plan)?),
         Composition::Synchronous => None,
     };
-    let label = compiler.label()?;
-    Ok(Functions { tables: compiler.tables, functions: [expand, Some(label)] })
+    let label = match compiler.label() {
+        Ok(label) => Some(label),
+        Err(Unsupported::Memory) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(Functions { tables: compiler.tables, functions: [expand, label] })
 }
 
 /// How many elements of temporary arrays there may be: all of them may be on the stack at once.
@@ -356,5 +377,6 @@ fn module(optimise: bool) -> Result<JITModule, Unsupported> {
         .map_err(|error| Unsupported::Machine(error.to_string()))?;
     let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
     builder.symbol("wrap", runtime::wrap as *const u8);
+    builder.symbol("interpret", runtime::interpret as *const u8);
     Ok(JITModule::new(builder))
 }

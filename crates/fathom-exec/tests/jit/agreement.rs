@@ -46,22 +46,53 @@ pub(crate) fn compare_compact(
     compare_with(&compiled, possible, states_max, name)
 }
 
-/// Compiles within less and less memory: what is compiled is equal, and what is not says that it is for want of memory. Gives how many were and how many not.
-pub(crate) fn compare_within(program: &Program, possible: &dyn Possible, name: &str) -> (usize, usize) {
-    let (mut made, mut refused) = (0, 0);
-    for bytes in [usize::MAX, 64 << 20, 16 << 20, 8 << 20, 5 << 20, 4 << 20, 1 << 20, 0] {
-        let bounds = Bounds { bytes, ..Bounds::default() };
-        match Compiled::within(&bounds, program.clone(), possible) {
-            Ok(compiled) => {
-                compare_with(&compiled, possible, 100, name);
-                assert_eq!(refused, 0, "{name}: less memory does not help");
-                made += 1;
-            }
-            Err(Unsupported::Memory) => refused += 1,
-            Err(error) => panic!("{name}: {error}"),
+/// How often a program was compiled within little memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Within {
+    /// All of its actions.
+    pub(crate) whole: usize,
+    /// Some of them; the others were interpreted.
+    pub(crate) mixed: usize,
+    /// The code around them; all actions were interpreted.
+    pub(crate) hollow: usize,
+    /// Not at all.
+    pub(crate) refused: usize,
+}
+
+/// Compiles within so many bytes: what is compiled is equal, and what is not says that it is for want of memory.
+pub(crate) fn compare_within(
+    program: &Program,
+    possible: &dyn Possible,
+    bytes: usize,
+    name: &str,
+    within: &mut Within,
+) -> Seen {
+    let bounds = Bounds { bytes, ..Bounds::default() };
+    let compiled = match Compiled::within(&bounds, program.clone(), possible) {
+        Ok(compiled) => compiled,
+        Err(Unsupported::Memory) => {
+            within.refused += 1;
+            return Seen::default();
         }
+        Err(error) => panic!("{name}: {error}"),
+    };
+    match compiled.interpreted_actions() {
+        0 => within.whole += 1,
+        interpreted if interpreted < program.actions.len() => within.mixed += 1,
+        _ => within.hollow += 1,
     }
-    (made, refused)
+    compare_with(&compiled, possible, 100, name)
+}
+
+/// As [`compare_within`], with less and less memory.
+pub(crate) fn compare_within_less_and_less(program: &Program, possible: &dyn Possible, name: &str) -> Within {
+    let mut within = Within::default();
+    for bytes in [usize::MAX, 64 << 20, 16 << 20, 8 << 20, 5 << 20, 4 << 20, 1 << 20, 0] {
+        let refused = within.refused;
+        compare_within(program, possible, bytes, name, &mut within);
+        assert!(refused == 0 || within.refused > refused, "{name}: less memory does not help");
+    }
+    within
 }
 
 fn compare_with(compiled: &Compiled, possible: &dyn Possible, states_max: usize, name: &str) -> Seen {

@@ -8,7 +8,9 @@ use fathom_model::layout::Declared;
 use fathom_model::program::Program;
 use fathom_model::values::PossibleValues;
 
-use crate::agreement::{Seen, compare, compare_compact, compare_within};
+use crate::agreement::{
+    Seen, Within, compare, compare_compact, compare_within, compare_within_less_and_less,
+};
 
 /// The Murphi files in a folder and in those inside it.
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -71,12 +73,54 @@ fn what_is_compiled_within_little_memory_takes_the_same_steps() {
         .unwrap_or_else(|it| panic!("{}", it.render(&source, false)));
     programs.push(("long.m".into(), long.program));
     for (name, program) in &programs {
-        let (made, refused) = compare_within(program, &PossibleValues::of(program), name);
-        eprintln!("{name}: compiled {made} times, refused {refused} times");
-        assert!(made > 0 && refused > 0, "{name}");
+        let within = compare_within_less_and_less(program, &PossibleValues::of(program), name);
+        eprintln!("{name}: {within:?}");
+        assert!(within.whole > 0 && within.refused > 0, "{name}");
     }
-    let (made, refused) = compare_within(&programs.last().unwrap().1, &Declared, "long.m");
-    assert!(made < 6 && refused > 2, "a long body takes memory: {made} {refused}");
+    let within = compare_within_less_and_less(&programs.last().unwrap().1, &Declared, "long.m");
+    assert!(within.whole < 6 && within.hollow > 0, "a long body takes memory: {within:?}");
+}
+
+/// A program of many rules, each instance of which is code of its own, among them some that are long.
+fn wide() -> Program {
+    let rule = |number: usize| {
+        let long = if number % 50 == 7 {
+            "if a[n] < 8 then a[n] := (a[n] + b) % 8; b := a[n]; end; ".repeat(120)
+        } else {
+            String::new()
+        };
+        format!(
+            "rule \"{number}\" a[n] = {} & b != {} ==> begin {long} a[n] := (a[n] * {} + b) % 8; b := (b + {number}) % 8; end;\n",
+            number % 8,
+            number % 5,
+            number % 7
+        )
+    };
+    let rules: String = (0..600).map(rule).collect();
+    let text = format!(
+        "type N: 0..7; P: 0..1; var a: array [P] of N; b: N;\n\
+         startstate begin for p: P do a[p] := p; end; b := 1; end;\n\
+         ruleset n: P do\n{rules}end;\n\
+         invariant \"small\" forall p: P do a[p] + b < 15 end;\n"
+    );
+    let source = SourceText::new("wide.m", &text);
+    compile(&source, &MurphiOptions::default())
+        .unwrap_or_else(|problems| panic!("{}", problems.render(&source, false)))
+        .program
+}
+
+#[test]
+fn a_wide_program_is_compiled_as_far_as_its_memory_goes() {
+    let program = wide();
+    let values = PossibleValues::of(&program);
+    let mut within = Within::default();
+    for kib in [3_500, 3_700, 4_000, 4_500, 5_000, 6_000, 8_000, 64_000] {
+        let name = format!("wide.m within {kib} KiB");
+        let seen = compare_within(&program, &values, kib << 10, &name, &mut within);
+        eprintln!("{name}: {seen:?}");
+    }
+    eprintln!("{within:?}");
+    assert!(within.mixed > 3 && within.whole > 0, "{within:?}");
 }
 
 #[test]

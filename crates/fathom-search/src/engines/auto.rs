@@ -22,7 +22,7 @@ use crate::files::disk_use::DiskUse;
 use crate::files::finished::Finished;
 use crate::files::journal::{Journal, JournalOptions, Opened, StoredLayers};
 use crate::stores::Layered;
-use crate::task::{Ending, Observer, Outcome, Settings};
+use crate::task::{Ending, Observer, Outcome, Task};
 use crate::traces::path::{Path, Room};
 use crate::traces::trace;
 
@@ -51,7 +51,7 @@ pub static ENGINE: Engine = Engine {
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let disk = Disk { volume: ask.place.volume, lasts: ask.place.lasts, options: tier::options(ask) };
-    let (kept, outcome) = run(ask.system, ask.budget, ask.settings, ask.observer, &disk)?;
+    let (kept, outcome) = run(ask.task, &disk)?;
     let used = kept.disk_use();
     let (engine, closing) = match &kept {
         Kept::Ram(_) => (ram::ENGINE.name, None),
@@ -93,47 +93,38 @@ pub struct InRam {
 
 /// What is asked, and with what it is answered.
 #[derive(Clone, Copy)]
-struct Task<'a> {
-    system: &'a dyn TransitionSystem,
-    budget: &'a Budget,
-    settings: &'a Settings,
-    observer: &'a dyn Observer,
+struct Moving<'a> {
+    task: Task<'a>,
     disk: &'a Disk<'a>,
 }
 
 /// Searches breadth-first from the initial states, in RAM first; or goes on with what is committed in the volume of a search that is to last.
-pub fn run(
-    system: &dyn TransitionSystem,
-    budget: &Budget,
-    settings: &Settings,
-    observer: &dyn Observer,
-    disk: &Disk<'_>,
-) -> Result<(Kept, Outcome), SearchError> {
-    let task = Task { system, budget, settings, observer, disk };
+pub fn run(task: Task<'_>, disk: &Disk<'_>) -> Result<(Kept, Outcome), SearchError> {
+    let moving = Moving { task, disk };
     let (journal, boundary) = if disk.lasts {
-        match task.journal()? {
+        match moving.journal()? {
             Some((journal, boundary)) => (Some(journal), boundary),
-            None => return task.on_disk(),
+            None => return moving.on_disk(),
         }
     } else {
         (None, None)
     };
     let committed = boundary.is_some();
-    let (in_ram, outcome) = match task.in_ram(journal, boundary) {
+    let (in_ram, outcome) = match moving.in_ram(journal, boundary) {
         // Not even the buffers fit, or what is to be taken up does not.
         Err(SearchError::Budget(_)) => {
             if !committed {
-                observer.moved_to_disk(0, 0);
+                task.observer.moved_to_disk(0, 0);
             }
-            return task.on_disk();
+            return moving.on_disk();
         }
         other => other?,
     };
     match outcome.ending {
-        Ending::Budget => task.move_to_disk(in_ram, outcome),
+        Ending::Budget => moving.move_to_disk(in_ram, outcome),
         Ending::Complete if disk.lasts => {
             drop(in_ram);
-            Ok((Kept::Tier(Box::new(task.closed(&outcome)?)), outcome))
+            Ok((Kept::Tier(Box::new(moving.closed(&outcome)?)), outcome))
         }
         _ => Ok((Kept::Ram(Box::new(in_ram)), outcome)),
     }
@@ -190,11 +181,11 @@ fn restore<P: StagePolicy>(layers: &StoredLayers, policy: &mut P) -> Result<(), 
     })
 }
 
-impl Task<'_> {
+impl Moving<'_> {
     fn journal(&self) -> Result<Option<Opened>, SearchError> {
         let volume = (self.disk.volume)()?;
-        let Task { system, budget, settings, disk, .. } = self;
-        open_journal(&volume, budget, system.shape(), settings.threads, &disk.options)
+        let Task { system, budget, settings, .. } = self.task;
+        open_journal(&volume, budget, system.shape(), settings.threads, &self.disk.options)
     }
 
     /// Searches as far as memory suffices.
@@ -203,24 +194,23 @@ impl Task<'_> {
         journal: Option<Journal>,
         boundary: Option<Vec<u8>>,
     ) -> Result<(InRam, Outcome), SearchError> {
-        let Task { system, budget, settings, observer, .. } = *self;
+        let Task { system, budget, settings, .. } = self.task;
         let mut table = RamTable::new(system.shape(), budget, settings.threads)?;
         if let (Some(journal), Some(_)) = (&journal, &boundary) {
             restore(journal.layers(), &mut table)?;
         }
         let mut in_ram = InRam { table, journal };
         let outcome = match boundary {
-            Some(boundary) => stages::go_on(system, &mut in_ram, budget, settings, observer, &boundary)?,
-            None => stages::run(system, &mut in_ram, budget, settings, observer)?,
+            Some(boundary) => stages::go_on(self.task, &mut in_ram, &boundary)?,
+            None => stages::run(self.task, &mut in_ram)?,
         };
         Ok((in_ram, outcome))
     }
 
     /// Searches on disk, from the start or from what is committed.
     fn on_disk(&self) -> Result<(Kept, Outcome), SearchError> {
-        let Task { system, budget, settings, observer, disk } = *self;
-        let place = (&(disk.volume)()?, disk.lasts);
-        let (tier, outcome) = tier::run(system, budget, settings, observer, place, disk.options)?;
+        let Disk { volume, lasts, options } = *self.disk;
+        let (tier, outcome) = tier::run(self.task, (&volume()?, lasts), options)?;
         Ok((Kept::Tier(Box::new(tier)), outcome))
     }
 
@@ -231,9 +221,9 @@ impl Task<'_> {
         drop(sizes);
         let InRam { table, journal } = in_ram;
         let layers = table.into_layers();
-        self.observer.moved_to_disk(layers.count() as u64, states);
+        self.task.observer.moved_to_disk(layers.count() as u64, states);
         if let Some(last) = layers.count().checked_sub(1) {
-            self.observer.abandoned(last as u64);
+            self.task.observer.abandoned(last as u64);
             let journal = match journal {
                 Some(journal) => Some(journal),
                 None => self.journal()?.map(|(journal, _)| journal),
@@ -258,8 +248,8 @@ impl Task<'_> {
     }
 
     fn tier(&self) -> Result<(Tier, Option<Vec<u8>>), SearchError> {
-        let Task { system, budget, settings, disk, .. } = *self;
-        Tier::open(&(disk.volume)()?, budget, system.shape(), settings.threads, disk.options)
+        let Task { system, budget, settings, .. } = self.task;
+        Tier::open(&(self.disk.volume)()?, budget, system.shape(), settings.threads, self.disk.options)
     }
 }
 

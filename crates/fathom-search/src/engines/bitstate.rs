@@ -16,7 +16,7 @@ use fathom_model::record::Records;
 
 use super::engine::{Body, Engine, Files, Run, Threads};
 use crate::error::SearchError;
-use crate::stores::Visited;
+use crate::stores::visited::{Colour, Insertion, StoreFigures, Visited, insert_each};
 
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
@@ -92,10 +92,9 @@ impl Bitstate {
             ((place / 64) as usize, 1 << (place % 64))
         })
     }
-}
 
-impl Visited for Bitstate {
-    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
+    /// Sets the bits of a record. True if one was clear.
+    fn insert(&mut self, record: &[u64]) -> bool {
         let probability = self.fill().powi(BITS as i32);
         let mut fresh = 0;
         for (word, bit) in self.places(record) {
@@ -103,19 +102,39 @@ impl Visited for Bitstate {
             self.bits[word] |= bit;
         }
         if fresh == 0 {
-            return Ok(false);
+            return false;
         }
         self.set += fresh;
         self.inserted += 1;
         self.missed += probability / (1.0 - probability);
-        Ok(true)
+        true
+    }
+}
+
+impl Visited for Bitstate {
+    fn insert_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        new: &mut Vec<u32>,
+    ) -> Result<Insertion, SearchError> {
+        insert_each(records, new, |record| Ok(self.insert(record)))
     }
 
-    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+    fn contains_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        present: &mut Vec<u32>,
+    ) -> Result<(), SearchError> {
         let is_set = |(word, bit): &(usize, u64)| self.bits[*word] & bit != 0;
         let there = |record: &[u64]| self.places(record).iter().all(is_set);
         present.extend((0..).zip(records.iter()).filter(|(_, record)| there(record)).map(|(place, _)| place));
         Ok(())
+    }
+
+    fn figures(&self) -> StoreFigures {
+        StoreFigures { records: self.inserted, memory: self.bits.len() as u64 * 8, files: 0, lossy: true }
     }
 }
 

@@ -16,13 +16,13 @@ use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 
 use super::engine::{Body, Engine, Files, Run, Store, Threads};
-use crate::bodies::depth_first::path_stack::{PathStack, Spill};
+use crate::bodies::depth_first::stack::spilling::{Spill, Spilling};
 use crate::bodies::depth_first::{Purpose, Walk};
 use crate::error::SearchError;
 use crate::files::closed_set::{ClosedSet, Reached};
 use crate::liveness::semi_external::{Outcome, Search, with_stem};
-use crate::stores::Visited;
 use crate::stores::bits::Bits;
+use crate::stores::visited::{Colour, Insertion, StoreFigures, Visited, insert_each};
 use crate::task::Ending;
 use crate::traces::path::{Path, PathBuilder};
 
@@ -72,8 +72,8 @@ fn searched(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, Searc
         bytes: (budget.free() / 16).min(PATH_BYTES_MAX),
     };
     let columns = Columns { actions: true, marks: true, ..Columns::NONE };
-    let path = PathStack::spilling(budget, words, spill)?;
-    let mut walk = Walk::new(system, columns, path, room, observer)?;
+    let path = Spilling::new(budget, words, spill)?;
+    let mut walk = Walk::new(system, columns, Box::new(path), room, observer)?;
     walk.states = Some(set.len());
     let (cycle, finished) = if search.weak {
         single(&mut visited, &mut walk, budget)?
@@ -148,7 +148,7 @@ fn from_each(
     let (mut finished, mut present) = (true, Vec::new());
     visited.set.scan(&mut |records| {
         present.clear();
-        visited.contains_batch(records, &mut present)?;
+        visited.contains_batch(Colour::FIRST, records, &mut present)?;
         for (place, record) in (0..).zip(records.iter()) {
             // Some are met from others of them.
             if present.binary_search(&place).is_ok() {
@@ -173,11 +173,22 @@ struct Numbered<'a> {
 }
 
 impl Visited for Numbered<'_> {
-    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
-        Ok(self.bits.set(self.set.number(record)))
+    fn insert_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        new: &mut Vec<u32>,
+    ) -> Result<Insertion, SearchError> {
+        // Who inserts has asked before whether they are there.
+        insert_each(records, new, |record| Ok(self.bits.set(self.set.number(record))))
     }
 
-    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+    fn contains_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        present: &mut Vec<u32>,
+    ) -> Result<(), SearchError> {
         self.numbers.clear();
         self.set.numbers(records, &mut self.numbers);
         for (place, (record, number)) in (0..).zip(records.iter().zip(&self.numbers)) {
@@ -186,6 +197,11 @@ impl Visited for Numbered<'_> {
             }
         }
         Ok(())
+    }
+
+    fn figures(&self) -> StoreFigures {
+        let memory = self.set.len().div_ceil(8) + self.set.number_bytes() as u64;
+        StoreFigures { records: self.bits.count(), memory, ..StoreFigures::default() }
     }
 }
 
@@ -212,7 +228,11 @@ impl Purpose for Closing<'_> {
         Ok(Some(Ending::Found))
     }
 
-    fn leave(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+    fn leave(
+        &mut self,
+        walk: &mut Walk<'_>,
+        _visited: &mut dyn Visited,
+    ) -> Result<Option<Ending>, SearchError> {
         let Numbered { set, bits, .. } = &self.path;
         bits.clear(set.number(walk.path.top_record()));
         Ok(None)
@@ -227,7 +247,11 @@ impl Purpose for Leaving {
         Ok(None)
     }
 
-    fn leave(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+    fn leave(
+        &mut self,
+        walk: &mut Walk<'_>,
+        _visited: &mut dyn Visited,
+    ) -> Result<Option<Ending>, SearchError> {
         if walk.path.top().is_some_and(|top| top.accepting) {
             self.0.push(walk.path.top_record())?;
         }

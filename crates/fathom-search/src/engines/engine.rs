@@ -6,11 +6,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use fathom_disk::budget::Budget;
 use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
-use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
 use crate::files::closed_set::Reached;
@@ -18,7 +16,7 @@ use crate::files::closing_cost::ClosingCost;
 use crate::files::disk_use::DiskUse;
 use crate::liveness::semi_external::{self, Search};
 use crate::stores::Layered;
-use crate::task::{Observer, Outcome, Settings};
+use crate::task::{Outcome, Task};
 
 /// What is called so, what it answers, and what that costs.
 pub struct Engine {
@@ -153,14 +151,8 @@ pub enum OptionValue {
 /// What an engine is asked.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
-    /// What is searched.
-    pub system: &'a dyn TransitionSystem,
-    /// The memory it may take.
-    pub budget: &'a Budget,
-    /// What is looked for.
-    pub settings: &'a Settings,
-    /// Who watches.
-    pub observer: &'a dyn Observer,
+    /// What is searched, for what, within what.
+    pub task: Task<'a>,
     /// Where files go.
     pub place: &'a FilePlace<'a>,
     /// What was chosen about the engine.
@@ -207,6 +199,8 @@ pub struct Answer {
 pub enum Kept {
     /// Layer by layer.
     Layers(Box<dyn Layered>),
+    /// Stage by stage, which are no layers: each state comes from one of an earlier stage.
+    Stages(Box<dyn Layered>),
     /// Not kept: its layers are searched again for a path.
     Dropped,
     /// Not kept, and stages were no layers: a path takes another search.
@@ -266,6 +260,7 @@ impl fmt::Debug for Kept {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Kept::Layers(_) => "Layers",
+            Kept::Stages(_) => "Stages",
             Kept::Dropped => "Dropped",
             Kept::NoLayers => "NoLayers",
         })

@@ -122,6 +122,7 @@ fn carried(state: u64) -> u64 {
 impl Rule for Carrying<'_> {
     type Turn = Held;
     type Value = u64;
+    type Number = u64;
 
     #[inline]
     fn along(&self, held: Held, marks: u64, _: u64) -> Result<Option<u64>, SearchError> {

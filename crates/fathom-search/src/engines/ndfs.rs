@@ -4,7 +4,7 @@
 //! everything; when it leaves an accepting state, a second, *red* search starts there and looks for a step to the path of the blue one. What the red searches have walked
 //! is never walked by another. A step of the blue search to its own path closes a cycle at once if one of its ends is accepting.
 //!
-//! Colours are three sets that suit stores that only grow: visited and red are insert-only, and the path has an index of its own. So the
+//! Colours are three sets that suit stores that only grow: visited and red are two colours of one store, insert-only, and the path has an index of its own. So the
 //! same search serves exact and lossy stores, in memory and on a volume; a cycle is a cycle with all of them, but only with exact ones does the lack of one say anything.
 //!
 //! If all states of a cycle are accepting or none is, the red searches are not needed: the step of the blue search that closes a cycle tells.
@@ -16,18 +16,18 @@
 //!
 //! Memory: both sets, and per state on the path the entries of its unexplored successors, unless they are on a volume. Time: every state is expanded at most twice.
 
-use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
-use fathom_disk::table::Table;
-use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 use fathom_model::system::TransitionSystem;
 
 use super::engine::{Body, Engine, Files, Run, Store, Threads};
-use crate::bodies::depth_first::path_stack::{PathIndex, PathStack, Spill};
+use crate::bodies::depth_first::stack::in_memory::InMemory;
+use crate::bodies::depth_first::stack::indexed::Indexed;
+use crate::bodies::depth_first::stack::spilling::{Spill, Spilling};
+use crate::bodies::depth_first::stack::{OnPath, PathStack};
 use crate::bodies::depth_first::{Found, Purpose, Walk};
 use crate::error::SearchError;
-use crate::stores::Visited;
+use crate::stores::visited::{Colour, Visited};
 use crate::task::{Ending, Observer};
 use crate::traces::lasso::Lasso;
 use crate::traces::path::Room;
@@ -51,10 +51,6 @@ pub static ENGINE: Engine = Engine {
     options: &[],
     run: Run::Runs,
 };
-
-/// Every record, exactly, in RAM.
-#[derive(Debug)]
-pub struct ExactSet(Table);
 
 /// What a search is asked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,72 +92,37 @@ pub struct Outcome {
     pub fault: Option<Found>,
 }
 
-impl ExactSet {
-    /// An empty set of records of so many bits.
-    pub fn new(bits: u32, budget: &Budget) -> Result<ExactSet, SearchError> {
-        Ok(ExactSet(Table::new(bits, budget)?))
-    }
-
-    /// How many records there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl Visited for ExactSet {
-    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
-        let mut new = Vec::new();
-        self.0.insert_batch(record, &mut new).map_err(|full| full.reason)?;
-        Ok(!new.is_empty())
-    }
-
-    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
-        self.0.contains_batch(records.words(), present);
-        Ok(())
-    }
-}
-
-/// Searches a system with one acceptance set, of states, for an accepting run. What was visited and what is red are the caller's, and empty.
+/// Searches a system with one acceptance set, of states, for an accepting run. The store of what was visited is the caller's, has two colours, and is empty.
 ///
 /// # Errors
 /// If one buffer of steps cannot be charged. A budget that is used up later is an ending.
 pub fn run(
     system: &dyn TransitionSystem,
     visited: &mut dyn Visited,
-    red: &mut dyn Visited,
     room: &Room,
     settings: &Settings<'_>,
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
     debug_assert_eq!(system.shape().mark_count, 1, "acceptance is of states");
     let budget = room.budget();
-    let walk = |name: &str| {
+    let words = system.shape().words();
+    let walk = |path: Box<dyn PathStack>| {
         let columns = Columns { labels: true, actions: true, marks: true, ..Columns::NONE };
-        let words = system.shape().words();
-        let path = match settings.stack {
-            Some((volume, bytes)) => PathStack::spilling(budget, words, Spill { volume, name, bytes })?,
-            None => PathStack::growing(budget, words)?,
-        };
         Walk::new(system, columns, path, room, observer)
     };
-    let mut first = walk("path")?;
-    first.max_depth = settings.max_depth;
-    let on_path = if settings.stack.is_none() { Some(PathIndex::new(budget)?) } else { None };
-    let mut blue = Blue {
-        settings,
-        on_path,
-        red: walk("red-path")?,
-        walked: red,
-        faults: 0,
-        label_faults: 0,
-        fault: None,
-        lasso: None,
+    let (mut first, mut second) = match settings.stack {
+        Some((volume, bytes)) => {
+            let spill = |name| Spilling::new(budget, words, Spill { volume, name, bytes });
+            (walk(Box::new(spill("path")?))?, walk(Box::new(spill("red-path")?))?)
+        }
+        None => {
+            let path = Indexed::new(budget, words)?;
+            (walk(Box::new(path))?, walk(Box::new(InMemory::growing(budget, words)?))?)
+        }
     };
+    first.max_depth = settings.max_depth;
+    second.colour = Colour::SECOND;
+    let mut blue = Blue { settings, red: second, faults: 0, label_faults: 0, fault: None, lasso: None };
     let ending = first.search_all(visited, &mut blue)?;
     Ok(Outcome {
         ending,
@@ -179,13 +140,10 @@ pub fn run(
 }
 
 /// Purpose of the blue search.
-struct Blue<'a, 'r> {
+struct Blue<'a> {
     settings: &'a Settings<'a>,
-    /// The states of the path, if that is in memory.
-    on_path: Option<PathIndex>,
-    /// The red search, and what it has walked.
+    /// The red search.
     red: Walk<'a>,
-    walked: &'r mut dyn Visited,
     faults: u64,
     label_faults: u64,
     fault: Option<Found>,
@@ -194,14 +152,13 @@ struct Blue<'a, 'r> {
 
 /// Purpose of a red search: a step to the path of the blue one, or to where it started.
 struct Red<'a> {
-    path: &'a PathStack,
-    on_path: Option<&'a PathIndex>,
+    path: &'a dyn PathStack,
     seed: &'a [u64],
-    /// Where the step that was looked for leads, by its place on the path, and its action.
-    found: Option<(Option<usize>, u32)>,
+    /// Where the step that was looked for leads, if the path tells, and its action.
+    found: Option<(Option<OnPath>, u32)>,
 }
 
-impl Purpose for Blue<'_, '_> {
+impl Purpose for Blue<'_> {
     fn begin(&mut self, walk: &Walk<'_>) -> Result<Option<Ending>, SearchError> {
         self.faults += walk.steps.faults().len() as u64;
         if let Some(fault) = walk.steps.faults().first() {
@@ -221,56 +178,56 @@ impl Purpose for Blue<'_, '_> {
                 return Ok(Some(Ending::Found));
             }
         }
-        let Some(on_path) = &mut self.on_path else { return Ok(None) };
-        on_path.insert(&walk.path)?;
+        if !walk.path.is_indexed() {
+            return Ok(None);
+        }
         let accepting = walk.path.top().is_some_and(|top| top.accepting);
         let closes = |step: &usize| {
-            let place = on_path.find(&walk.path, walk.steps.target(*step))?;
-            (accepting || walk.path.entry(place).accepting).then_some(place)
+            let state = walk.path.find(walk.steps.target(*step))?;
+            (accepting || state.accepting).then_some(state)
         };
         let closing = (0..walk.steps.step_count()).find_map(|step| Some((closes(&step)?, step)));
-        let Some((place, step)) = closing else { return Ok(None) };
+        let Some((state, step)) = closing else { return Ok(None) };
         let action = walk.steps.action(step);
-        self.tell(walk, Some(place), action)?;
+        self.tell(walk, Some(state), action)?;
         Ok(Some(Ending::Found))
     }
 
-    fn leave(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+    fn leave(
+        &mut self,
+        walk: &mut Walk<'_>,
+        visited: &mut dyn Visited,
+    ) -> Result<Option<Ending>, SearchError> {
         // Without an index of the path, only red searches find cycles.
-        let searches = !self.settings.weak || self.on_path.is_none();
-        if searches && walk.path.top().is_some_and(|top| top.accepting) {
-            let ending = self.search(walk)?;
-            if ending != Ending::Complete {
-                return Ok(Some(ending));
-            }
+        let searches = !self.settings.weak || !walk.path.is_indexed();
+        if !searches || walk.path.top().is_none_or(|top| !top.accepting) {
+            return Ok(None);
         }
-        if let Some(on_path) = &mut self.on_path {
-            on_path.remove(&walk.path);
-        }
-        Ok(None)
+        let ending = self.search(walk, visited)?;
+        Ok((ending != Ending::Complete).then_some(ending))
     }
 }
 
-impl Blue<'_, '_> {
+impl Blue<'_> {
     /// Looks for a way from the accepting state on top of the path back to the path.
-    fn search(&mut self, walk: &mut Walk<'_>) -> Result<Ending, SearchError> {
+    fn search(&mut self, walk: &mut Walk<'_>, visited: &mut dyn Visited) -> Result<Ending, SearchError> {
         let seed = walk.path.top_record().to_vec();
         (self.red.states, self.red.elsewhere) = (Some(walk.visits), walk.visits);
-        let mut purpose = Red { path: &walk.path, on_path: self.on_path.as_ref(), seed: &seed, found: None };
+        let mut purpose = Red { path: &*walk.path, seed: &seed, found: None };
         // The seed is walked from even where it was met before, or a lossy store says so.
-        let ending = self.red.search_from(&seed, true, self.walked, &mut purpose)?;
+        let ending = self.red.search_from(&seed, true, visited, &mut purpose)?;
         walk.elsewhere = self.red.visits;
-        if let Some((place, action)) = purpose.found {
-            self.tell(walk, place, action)?;
+        if let Some((state, action)) = purpose.found {
+            self.tell(walk, state, action)?;
         }
         Ok(ending)
     }
 
-    /// The path, the way of the red search behind it, and a last step to the state at a place of the path; without a place, to the last state of the path.
-    fn tell(&mut self, walk: &mut Walk<'_>, place: Option<usize>, last: u32) -> Result<(), SearchError> {
+    /// The path, the way of the red search behind it, and a last step to a state of the path; to the last one, if none is told.
+    fn tell(&mut self, walk: &mut Walk<'_>, state: Option<OnPath>, last: u32) -> Result<(), SearchError> {
         let (mut builder, start) = walk.way()?;
-        let cycle_start = match place {
-            Some(place) => walk.path.entered_before(place) as u64,
+        let cycle_start = match state {
+            Some(state) => walk.path.depth_of(state),
             None => builder.len() - 1,
         };
         // The red search starts from the last state, if there is one.
@@ -288,12 +245,12 @@ impl Purpose for Red<'_> {
     fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
         let closes = |step: usize| {
             let target = walk.steps.target(step);
-            let place = match self.on_path {
-                Some(on_path) => Some(on_path.find(self.path, target)?),
-                None if target == self.seed => None,
-                None => return None,
+            let state = match self.path.is_indexed() {
+                true => Some(self.path.find(target)?),
+                false if target == self.seed => None,
+                false => return None,
             };
-            Some((place, walk.steps.action(step)))
+            Some((state, walk.steps.action(step)))
         };
         self.found = (0..walk.steps.step_count()).find_map(closes);
         Ok(self.found.map(|_| Ending::Found))

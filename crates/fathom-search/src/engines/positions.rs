@@ -43,8 +43,8 @@ pub static ENGINE: Engine = Engine {
 };
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
-    let mut table = PositionTable::new(ask.system.shape(), ask.budget, ask.settings.threads)?;
-    let outcome = stages::run(ask.system, &mut table, ask.budget, ask.settings, ask.observer)?;
+    let mut table = PositionTable::new(ask.task.system.shape(), ask.task.budget, ask.task.settings.threads)?;
+    let outcome = stages::run(ask.task, &mut table)?;
     Ok(Answer::in_memory(&ENGINE, outcome, Kept::Layers(Box::new(table))))
 }
 

@@ -1,19 +1,24 @@
 //! Which engines are there? The one list: command line, help, the table of engines, the validation of options and the suites read it.
 
 use super::engine::Engine;
-use super::{auto, bitstate, ddfs, map_ram, ndfs, positions, ram, semi_owcty, stern_dill, sweep_ram, tier};
+use super::{
+    auto, bitstate, ddfs, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep, sweep_ram,
+    tier,
+};
 
 /// All engines, in the order in which users read of them.
-pub static ENGINES: [&Engine; 11] = [
+pub static ENGINES: [&Engine; 13] = [
     &auto::ENGINE,
     &ram::ENGINE,
     &positions::ENGINE,
     &tier::ENGINE,
     &stern_dill::ENGINE,
     &sweep_ram::ENGINE,
+    &sweep::ENGINE,
     &bitstate::ENGINE,
     &ndfs::ENGINE,
     &semi_owcty::ENGINE,
+    &owcty::ENGINE,
     &ddfs::ENGINE,
     &map_ram::ENGINE,
 ];

@@ -14,7 +14,7 @@ use super::tier::{Options, Tier};
 use crate::bodies::stages;
 use crate::error::SearchError;
 use crate::stores::Layered;
-use crate::task::{Ending, LayerSizes, Observer, Settings, Tuning};
+use crate::task::{Ending, LayerSizes, Observer, Settings, Task, Tuning};
 use crate::traces::path::{Path, Room};
 use crate::traces::trace::{Trail, path_through};
 
@@ -49,7 +49,8 @@ pub fn path_to(
             tuning: Tuning::default(),
         };
         let (mut tier, _) = Tier::open(&volume()?, budget, system.shape(), threads, options)?;
-        let outcome = stages::run(system, &mut tier, budget, &settings, &Stops(observer))?;
+        let stops = Stops(observer);
+        let outcome = stages::run(Task::new(system, budget, &settings).watched_by(&stops), &mut tier)?;
         if outcome.ending == Ending::Stopped {
             return Err(SearchError::Stopped);
         }
@@ -85,7 +86,7 @@ pub fn path_from_nothing(
     };
     let (mut tier, _) = Tier::open(volume, budget, system.shape(), threads, Options::unlasting())?;
     let looking = LookingFor { record, layer: OnceLock::new(), observer };
-    let outcome = stages::run(system, &mut tier, budget, &settings, &looking)?;
+    let outcome = stages::run(Task::new(system, budget, &settings).watched_by(&looking), &mut tier)?;
     if let Some(refusal) = outcome.refusal {
         return Err(refusal.into());
     }

@@ -57,8 +57,8 @@ pub static ENGINE: Engine = Engine {
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     // Without a measure there is one bucket, which is as right and never forgets.
     let measure = ask.measure.unwrap_or(&|records, values| values.resize(records.len(), 0));
-    let mut policy = SweepLine::new(ask.system.shape(), ask.budget, measure)?;
-    let outcome = stages::run(ask.system, &mut policy, ask.budget, ask.settings, ask.observer)?;
+    let mut policy = SweepLine::new(ask.task.system.shape(), ask.task.budget, measure)?;
+    let outcome = stages::run(ask.task, &mut policy)?;
     Ok(Answer::in_memory(&ENGINE, outcome, Kept::NoLayers))
 }
 

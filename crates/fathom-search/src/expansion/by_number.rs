@@ -1,4 +1,6 @@
-//! Where do the steps of states of a closed set lead, by number?
+//! Where do the steps of states lead, by what a set knows its states by?
+//!
+//! A [`ClosedSet`] knows them by number. A set in sorted files knows nothing but the records themselves: whether a target is there is found out when many are asked for at once.
 //!
 //! Memory of one: a buffer of steps, the numbers of their targets, and room for those that are sent on; two batches of records. All charged.
 
@@ -10,55 +12,101 @@ use fathom_model::system::{TransitionSystem, expand_some};
 use crate::error::SearchError;
 use crate::files::closed_set::ClosedSet;
 
-/// Expands states of a closed set and gives the numbers of what their steps lead to. For one thread.
-pub(crate) struct Expander<'a> {
+/// A set of states that steps lead to.
+pub(crate) trait Targets {
+    /// What it knows a state by, beside its record.
+    type Number: Copy + Send;
+    /// What is sent on with a state.
+    type Sent: Copy + Send;
+
+    /// Whether a state may be in the set: where it is false nobody looks for it.
+    fn has(&self, record: &[u64]) -> bool;
+
+    /// Appends what states are known by.
+    fn numbers(&self, records: Records<'_>, numbers: &mut Vec<Self::Number>);
+
+    /// The most states that are expanded at a time.
+    fn block_keys_max(&self) -> usize;
+
+    /// How many states there are.
+    fn len(&self) -> u64;
+}
+
+impl Targets for ClosedSet<'_> {
+    type Number = u64;
+    type Sent = ();
+
+    #[inline]
+    fn has(&self, record: &[u64]) -> bool {
+        ClosedSet::has(self, record)
+    }
+
+    fn numbers(&self, records: Records<'_>, numbers: &mut Vec<u64>) {
+        ClosedSet::numbers(self, records, numbers);
+    }
+
+    fn block_keys_max(&self) -> usize {
+        ClosedSet::block_keys_max(self)
+    }
+
+    fn len(&self) -> u64 {
+        ClosedSet::len(self)
+    }
+}
+
+/// Expands states of a set and gives the numbers of what their steps lead to. For one thread.
+pub(crate) struct Expander<'a, S: Targets = ClosedSet<'a>> {
     pub(crate) system: &'a dyn TransitionSystem,
-    pub(crate) set: &'a ClosedSet<'a>,
+    pub(crate) set: &'a S,
     /// Which steps count: all, or those that carry all marks.
     only_marked: bool,
     all_marks: u64,
     steps: Steps,
     charge: Charge,
-    numbers: Vec<u64>,
-    /// Places of steps whose targets are sent on.
-    sent: Vec<u32>,
+    numbers: Vec<S::Number>,
+    /// Places of steps whose targets are sent on, and what with them.
+    sent: Vec<(u32, S::Sent)>,
     batch: Option<RecordBuffer>,
     spare: RecordBuffer,
     /// Numbers of states that were kept.
-    kept: Vec<u64>,
+    kept: Vec<S::Number>,
     pub(crate) visits: u64,
     pub(crate) edges: u64,
 }
 
+/// Targets that are sent on, each with something.
+pub(crate) type Sending<'s, T> = &'s mut dyn Iterator<Item = (&'s [u64], T)>;
+
 /// A step of a source, by its place.
-pub(crate) struct Taken<'a> {
+pub(crate) struct Taken<'a, N = u64> {
     pub(crate) steps: &'a Steps,
     pub(crate) step: usize,
     /// The number of its target.
-    pub(crate) number: u64,
+    pub(crate) number: N,
 }
 
 /// Room for steps at first, at most.
 const STEPS: usize = 4096;
-/// What is held beside a step: its number, and its place.
-const BESIDE_BYTES: usize = 12;
 
-impl<'a> Expander<'a> {
+impl<'a, S: Targets> Expander<'a, S> {
+    /// What is held beside a step: its number, its place, and what is sent with it.
+    const BESIDE_BYTES: usize = size_of::<S::Number>() + size_of::<(u32, S::Sent)>();
+
     /// One of so many that share a budget.
     pub(crate) fn new(
         system: &'a dyn TransitionSystem,
-        set: &'a ClosedSet<'a>,
+        set: &'a S,
         only_marked: bool,
         threads: usize,
         budget: &Budget,
-    ) -> Result<Expander<'a>, SearchError> {
+    ) -> Result<Expander<'a, S>, SearchError> {
         let (shape, words) = (system.shape(), system.shape().words());
         let columns = Columns { marks: true, actions: true, ..Columns::NONE };
-        let each = Steps::bytes_for(shape, columns, 1) + BESIDE_BYTES;
+        let each = Steps::bytes_for(shape, columns, 1) + Self::BESIDE_BYTES;
         let capacity = (budget.free() / 16 / threads / each).clamp(1, STEPS);
         // Two batches of records, as large as a block of the set, and the numbers of one.
         let records = set.block_keys_max().max(1);
-        let batches = records * (2 * words * 8 + 8);
+        let batches = records * (2 * words * 8 + size_of::<S::Number>());
         Ok(Expander {
             system,
             set,
@@ -80,18 +128,18 @@ impl<'a> Expander<'a> {
     pub(crate) fn each(
         &mut self,
         sources: Records<'_>,
-        mut visit: impl FnMut(usize, Taken<'_>) -> Result<(), SearchError>,
+        mut visit: impl FnMut(usize, Taken<'_, S::Number>) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
-        let visit = |source, taken: Taken<'_>| visit(source, taken).map(|()| false);
+        let visit = |source, taken: Taken<'_, S::Number>| visit(source, taken).map(|()| None);
         self.each_then_send(sources, |_| Ok(()), visit)
     }
 
-    /// The same, and targets that `visit` is true of are sent on, some at a time.
+    /// The same, and targets for which `visit` gives something are sent on with that, some at a time.
     pub(crate) fn each_then_send(
         &mut self,
         sources: Records<'_>,
-        send: impl Fn(&mut dyn Iterator<Item = &[u64]>) -> Result<(), SearchError>,
-        mut visit: impl FnMut(usize, Taken<'_>) -> Result<bool, SearchError>,
+        send: impl Fn(Sending<'_, S::Sent>) -> Result<(), SearchError>,
+        mut visit: impl FnMut(usize, Taken<'_, S::Number>) -> Result<Option<S::Sent>, SearchError>,
     ) -> Result<(), SearchError> {
         let mut done = 0;
         while done < sources.len() {
@@ -101,14 +149,14 @@ impl<'a> Expander<'a> {
                 for step in self.steps.steps_of(source) {
                     if self.counts(step) {
                         let (steps, number) = (&self.steps, self.numbers[step]);
-                        if visit(done + source, Taken { steps, step, number })? {
-                            self.sent.push(step as u32);
+                        if let Some(sent) = visit(done + source, Taken { steps, step, number })? {
+                            self.sent.push((step as u32, sent));
                         }
                     }
                 }
             }
             if !self.sent.is_empty() {
-                send(&mut self.sent.iter().map(|step| self.steps.target(*step as usize)))?;
+                send(&mut self.sent.iter().map(|(step, sent)| (self.steps.target(*step as usize), *sent)))?;
             }
             done += finished;
         }
@@ -126,7 +174,7 @@ impl<'a> Expander<'a> {
     fn expand(&mut self, sources: Records<'_>) -> Result<usize, SearchError> {
         let Expander { steps, charge, .. } = self;
         let step = steps.bytes() / steps.capacity();
-        let all = |bytes: usize| bytes + bytes / step * BESIDE_BYTES;
+        let all = |bytes: usize| bytes + bytes / step * Self::BESIDE_BYTES;
         let held = charge.bytes() - all(steps.bytes());
         let finished =
             expand_some(self.system, sources, steps, &mut |bytes| charge.resize(held + all(bytes)))?;
@@ -138,7 +186,7 @@ impl<'a> Expander<'a> {
     }
 
     /// Keeps those among some states whose numbers are wanted; these are [`Expander::kept`].
-    pub(crate) fn keep(&mut self, states: &mut RecordBuffer, wanted: impl Fn(u64) -> bool) {
+    pub(crate) fn keep(&mut self, states: &mut RecordBuffer, wanted: impl Fn(S::Number) -> bool) {
         self.numbers.clear();
         self.set.numbers(states.view(), &mut self.numbers);
         self.spare.clear();
@@ -153,17 +201,17 @@ impl<'a> Expander<'a> {
     }
 
     /// The numbers of the states that were kept last.
-    pub(crate) fn kept(&self) -> &[u64] {
+    pub(crate) fn kept(&self) -> &[S::Number] {
         &self.kept
     }
 
     /// The same, to be given back by another call.
-    pub(crate) fn swap_kept(&mut self, numbers: &mut Vec<u64>) {
+    pub(crate) fn swap_kept(&mut self, numbers: &mut Vec<S::Number>) {
         std::mem::swap(&mut self.kept, numbers);
     }
 
     /// The numbers of some states.
-    pub(crate) fn numbers_of(&mut self, states: Records<'_>) -> &[u64] {
+    pub(crate) fn numbers_of(&mut self, states: Records<'_>) -> &[S::Number] {
         self.numbers.clear();
         self.set.numbers(states, &mut self.numbers);
         &self.numbers

@@ -61,7 +61,12 @@ impl Commits {
         Ok(Commits { directory: RunDirectory::open_within(volume, tag, budget)?, clock: Clock::new(every) })
     }
 
-    /// What the last commit says; none if there was none.
+    /// What the last commit says beside its files; none if there was none.
+    pub(crate) fn cursor(&self) -> Result<Option<Cursor>, SearchError> {
+        self.manifest().map(|manifest| Cursor::parse(&manifest.cursor)).transpose()
+    }
+
+    /// What the last commit of a search by layers says; none if there was none.
     pub(crate) fn committed(&self) -> Result<Option<Committed>, SearchError> {
         self.directory.committed().map(Committed::of).transpose()
     }
@@ -106,12 +111,18 @@ impl Commits {
     /// What a commit is to say of a run of the known states, which lasts from now on.
     pub(crate) fn name_run(&self, shard: usize, level: usize, run: &Run) -> Result<Named, DiskError> {
         let name = run.name().to_owned();
-        if !self.names(&name) && !is_chosen("run-sync") {
-            run.sync()?;
-        }
+        self.make_last(run)?;
         let mut note = (shard as u32).to_le_bytes().to_vec();
         note.extend_from_slice(&(level as u32).to_le_bytes());
         Ok(Named { name, grows: false, note })
+    }
+
+    /// Makes a run last, unless the last commit names it.
+    pub(crate) fn make_last(&self, run: &Run) -> Result<(), DiskError> {
+        match self.names(run.name()) || is_chosen("run-sync") {
+            true => Ok(()),
+            false => run.sync(),
+        }
     }
 
     /// What a commit is to say of a closed set at rest.
@@ -125,8 +136,30 @@ impl Commits {
     pub(crate) fn commit(
         &mut self,
         began: Instant,
+        known: (usize, Vec<Named>),
+        store: &mut LayerStore,
+        boundary: &[u8],
+    ) -> Result<(), SearchError> {
+        self.commit_log(began, known, store, None, boundary)
+    }
+
+    /// The same for a search whose stages are no layers: its files, and what its engine says of itself.
+    pub(crate) fn commit_stages(
+        &mut self,
+        began: Instant,
+        (stages, files): (Vec<u8>, Vec<Named>),
+        store: &mut LayerStore,
+        boundary: &[u8],
+    ) -> Result<(), SearchError> {
+        self.commit_log(began, (0, files), store, Some(stages), boundary)
+    }
+
+    fn commit_log(
+        &mut self,
+        began: Instant,
         (shards, mut files): (usize, Vec<Named>),
         store: &mut LayerStore,
+        stages: Option<Vec<u8>>,
         boundary: &[u8],
     ) -> Result<(), SearchError> {
         let mark = store.mark()?;
@@ -139,6 +172,7 @@ impl Commits {
             first: store.first(),
             layers: store.layer_count(),
             log_name: store.name().to_owned(),
+            stages,
             boundary: boundary.to_vec(),
         };
         self.directory.commit(&cursor.to_bytes(), &files)?;
@@ -150,6 +184,9 @@ impl Commits {
 impl Committed {
     fn of(manifest: &Manifest) -> Result<Committed, SearchError> {
         let cursor = Cursor::parse(&manifest.cursor)?;
+        if cursor.stages.is_some() {
+            return Err(SearchError::NoLayers);
+        }
         let (mut runs, mut at_rest) = (Vec::new(), None);
         for file in manifest.files.iter().filter(|file| !file.grows) {
             let name = file.name.clone();

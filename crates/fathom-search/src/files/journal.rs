@@ -19,8 +19,8 @@ use super::disk_use::DiskUse;
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 use crate::error::SearchError;
-use crate::stores::key_width;
 use crate::stores::layers::Layers;
+use crate::stores::{Layered, key_width};
 
 /// The layers of a search, on disk, and nothing else of it.
 #[derive(Debug)]
@@ -134,6 +134,11 @@ impl StoredLayers {
         StoredLayers::of(commits, committed, budget, shape).map(Some)
     }
 
+    /// The log of a search that is over.
+    pub(crate) fn of_search(commits: Commits, place: Place, store: LayerStore) -> StoredLayers {
+        StoredLayers { commits, place, store }
+    }
+
     fn of(
         commits: Commits,
         Committed { cursor, .. }: Committed,
@@ -178,5 +183,11 @@ impl StoredLayers {
         }
         let layers = self.store.disk_bytes();
         DiskUse { closed_set, at_rest, layers, peak: closed_set + layers }
+    }
+}
+
+impl Layered for StoredLayers {
+    fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
+        StoredLayers::visit_layer(self, layer, visit)
     }
 }

@@ -15,6 +15,7 @@ pub mod journal;
 pub(crate) mod layer_store;
 pub(crate) mod place;
 pub mod successor_graph;
+pub(crate) mod value_runs;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -24,11 +24,11 @@ use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
-use crate::bodies::stages::{self};
+use crate::bodies::stages;
 use crate::error::SearchError;
 use crate::files::cursor::boundary_of;
 use crate::task::watch::Condition;
-use crate::task::{Ending, Observer, Outcome, Progress, Settings};
+use crate::task::{Ending, Observer, Outcome, Progress, Settings, Task};
 
 /// What was checked, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Audit<'_> {
     /// What the run said at its end.
     fn said(&self, manifest: &Manifest) -> Result<Outcome, AuditError> {
         let boundary = boundary_of(manifest)?;
-        let said = stages::at_boundary(self.system, self.budget, self.settings, Some(&boundary))?;
+        let said = stages::at_boundary(Task::new(self.system, self.budget, self.settings), Some(&boundary))?;
         match said.ending {
             Ending::Complete if said.findings.any() => Err(AuditError::Violated),
             Ending::Complete => Ok(said),

@@ -24,6 +24,8 @@ use fathom_model::tag::Tag;
 
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
+use crate::files::closed_set::{Reached, Recurs};
+use crate::task::Observer;
 
 /// What classes of states there are, in the order of their ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -157,6 +159,31 @@ impl RankLog {
             let wrong = is_chosen("ranks") && record[record.len() - 1] % 2 == 1;
             self.tag.join(record, rank + u32::from(wrong), wide);
             sorter.push(wide)?;
+        }
+        Ok(())
+    }
+
+    /// States that do not recur are of the first class: nothing is asked of their ranks.
+    pub(crate) fn take_others(
+        &self,
+        reached: &dyn Reached,
+        recurs: Recurs<'_>,
+        observer: &dyn Observer,
+    ) -> Result<(), SearchError> {
+        self.class(None)?;
+        for layer in 0..reached.layer_count() {
+            let mut outcome = Ok(());
+            reached.visit_layer(layer, &mut |records| {
+                if outcome.is_ok() && observer.stop() {
+                    outcome = Err(SearchError::Stopped);
+                }
+                for record in records.iter().filter(|record| !recurs(record)) {
+                    if outcome.is_ok() {
+                        outcome = self.take(Records::new(record, record.len()));
+                    }
+                }
+            })?;
+            outcome?;
         }
         Ok(())
     }

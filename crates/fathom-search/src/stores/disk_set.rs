@@ -26,8 +26,8 @@ use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
 use crate::error::SearchError;
-use crate::stores::Visited;
 use crate::stores::key_width;
+use crate::stores::visited::{Colour, Insertion, StoreFigures, Visited, insert_each};
 
 /// The set.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ pub struct DiskSet {
     /// Kept free for writing and merging.
     reserve: Charge,
     count: u64,
+    /// Why nothing more can be inserted, if that is so.
+    full: Option<BudgetError>,
 }
 
 /// Bits of the filter per record.
@@ -107,6 +109,7 @@ impl DiskSet {
             asked: budget.charge("asked", 0)?,
             reserve,
             count: 0,
+            full: None,
         })
     }
 
@@ -219,22 +222,49 @@ impl DiskSet {
     }
 }
 
-impl Visited for DiskSet {
-    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
+impl DiskSet {
+    /// Inserts a record. True if it was not there.
+    ///
+    /// # Errors
+    /// [`SearchError::Budget`] if there is no room for it, and from then on for none; others if the machine fails.
+    pub fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
         let mut present = Vec::new();
-        self.contains_batch(Records::new(record, record.len()), &mut present)?;
+        self.contains_batch(Colour::FIRST, Records::new(record, record.len()), &mut present)?;
         if !present.is_empty() {
             return Ok(false);
+        }
+        if let Some(reason) = &self.full {
+            return Err(reason.clone().into());
         }
         self.young.insert(record)?;
         self.count += 1;
         if self.young.is_full() {
-            self.write()?;
+            match self.write() {
+                // The record is there, and so are those that were to be written: they are the old ones.
+                Err(SearchError::Budget(reason)) => self.full = Some(reason),
+                other => other?,
+            }
         }
         Ok(true)
     }
+}
 
-    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+impl Visited for DiskSet {
+    fn insert_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        new: &mut Vec<u32>,
+    ) -> Result<Insertion, SearchError> {
+        insert_each(records, new, |record| self.insert(record))
+    }
+
+    fn contains_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        present: &mut Vec<u32>,
+    ) -> Result<(), SearchError> {
         self.ask(records)?;
         let before = present.len();
         for (place, record) in (0..).zip(records.iter()) {
@@ -250,6 +280,18 @@ impl Visited for DiskSet {
             present[before..].sort_unstable();
         }
         Ok(())
+    }
+
+    fn figures(&self) -> StoreFigures {
+        let runs = || self.runs.runs().map(|(_, run)| run);
+        let records = self.young.bytes() + self.old.bytes();
+        let kept: u64 = runs().filter(|run| run.is_kept_in_memory()).map(Run::bytes).sum();
+        StoreFigures {
+            records: self.count,
+            memory: (records + self.filter.as_ref().map_or(0, BloomChain::bytes)) as u64 + kept,
+            files: runs().map(Run::bytes).sum(),
+            lossy: false,
+        }
     }
 }
 
@@ -277,6 +319,11 @@ impl Recent {
 
     fn len(&self) -> usize {
         self.records.len() / self.words
+    }
+
+    /// What it holds, whether it is in use or not.
+    fn bytes(&self) -> usize {
+        self.records.capacity() * 8 + self.slots.capacity() * 4
     }
 
     fn is_full(&self) -> bool {
@@ -363,7 +410,7 @@ mod tests {
                 if round % 16 == 0 {
                     let batch: Vec<u64> = (0..7).flat_map(|_| draw(20_000)).collect();
                     let mut present = Vec::new();
-                    set.contains_batch(Records::new(&batch, words), &mut present).unwrap();
+                    set.contains_batch(Colour::FIRST, Records::new(&batch, words), &mut present).unwrap();
                     let known: Vec<u32> =
                         (0..7).filter(|at| judge.contains(&batch[*at as usize * words..][..words])).collect();
                     assert_eq!(present, known, "seed {seed}, round {round}");

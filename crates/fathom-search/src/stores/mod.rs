@@ -3,8 +3,10 @@
 pub mod bits;
 pub(crate) mod counters;
 pub mod disk_set;
+pub mod exact;
 pub(crate) mod greatest;
 pub(crate) mod layers;
+pub mod visited;
 
 use std::any::Any;
 
@@ -13,15 +15,6 @@ use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
 use crate::error::SearchError;
-
-/// What was visited: it only grows.
-pub trait Visited {
-    /// Inserts a record. True if it was not there.
-    fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError>;
-
-    /// Appends the places of those among some records that are there, ascending.
-    fn contains_batch(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError>;
-}
 
 /// What has kept the states of a breadth-first search, layer by layer.
 pub trait Layered: Any {

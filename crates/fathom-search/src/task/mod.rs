@@ -13,13 +13,30 @@ pub use outcome::{Cost, Duplicates, Ending, Outcome};
 
 use watch::Condition;
 
-/// What is searched, within what memory, for what, and who watches.
+/// What is searched, within what memory, for what, by how many threads, and who watches.
 #[derive(Clone, Copy)]
-pub(crate) struct Task<'a> {
-    pub(crate) system: &'a dyn TransitionSystem,
-    pub(crate) budget: &'a Budget,
-    pub(crate) settings: &'a Settings,
-    pub(crate) observer: &'a dyn Observer,
+pub struct Task<'a> {
+    /// What is searched.
+    pub system: &'a dyn TransitionSystem,
+    /// The memory it may take.
+    pub budget: &'a Budget,
+    /// What is looked for, and by how many threads.
+    pub settings: &'a Settings,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+}
+
+impl<'a> Task<'a> {
+    /// One that nobody watches.
+    pub fn new(system: &'a dyn TransitionSystem, budget: &'a Budget, settings: &'a Settings) -> Task<'a> {
+        Task { system, budget, settings, observer: &Unobserved }
+    }
+
+    /// The same, watched.
+    #[must_use]
+    pub fn watched_by(self, observer: &'a dyn Observer) -> Task<'a> {
+        Task { observer, ..self }
+    }
 }
 
 /// What a search is asked.

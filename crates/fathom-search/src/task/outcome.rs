@@ -75,6 +75,8 @@ pub enum Ending {
     Stopped,
     /// The data budget is used up. What is known is of the states expanded so far.
     Budget,
+    /// The engine's policy wanted no more stages, for this reason: words that follow "the search ended: ".
+    Policy(&'static str),
 }
 
 /// Candidates that were known already, by how that was noticed; none where an engine does not count them.

@@ -46,6 +46,27 @@ pub fn path_through(
     if trail.back(system, visit_layer)? { trail.finish(system).map(Some) } else { Ok(None) }
 }
 
+/// A path to a state of a stage, through stages that are no layers: each state comes from one of an earlier stage, or is initial. One way back through all of them at most; not the shortest path.
+///
+/// # Errors
+/// [`SearchError::Stopped`] if the observer says so.
+pub fn path_through_stages(
+    system: &dyn TransitionSystem,
+    visit_stage: &VisitLayer<'_>,
+    room: &Room,
+    observer: &dyn Observer,
+    state: (u64, &[u64]),
+) -> Result<Option<Path>, SearchError> {
+    let mut trail = Trail::new(system, room, observer, state)?;
+    while !trail.is_initial(system)? {
+        match trail.layer.checked_sub(1) {
+            Some(before) if trail.step_back(system, before, visit_stage)? => trail.layer = before,
+            _ => return Ok(None),
+        }
+    }
+    trail.finish(system).map(Some)
+}
+
 /// The end of a path, as far as it is known: from some layer on.
 pub(crate) struct Trail<'a> {
     observer: &'a dyn Observer,
@@ -54,6 +75,10 @@ pub(crate) struct Trail<'a> {
     first: Vec<u64>,
     /// From the last one back.
     path: PathBuilder,
+    /// Steps that it has.
+    length: u64,
+    /// Whether it was not yet asked for the first state.
+    may_be_initial: bool,
     steps: Steps,
     charge: Charge,
 }
@@ -74,7 +99,16 @@ impl<'a> Trail<'a> {
         let capacity = (budget.free() / 8 / each).clamp(1, STEPS_MAX);
         let charge = budget.charge("trace", Steps::bytes_for(shape, columns, capacity))?;
         let steps = Steps::new(shape, columns, capacity);
-        Ok(Trail { observer, layer, first: record.to_vec(), path, steps, charge })
+        Ok(Trail {
+            observer,
+            layer,
+            first: record.to_vec(),
+            path,
+            length: 0,
+            may_be_initial: true,
+            steps,
+            charge,
+        })
     }
 
     /// The layer of its first state.
@@ -89,32 +123,57 @@ impl<'a> Trail<'a> {
         visit_layer: &VisitLayer<'_>,
     ) -> Result<bool, SearchError> {
         while self.layer > 0 {
-            let Trail { observer, first, steps, charge, .. } = self;
-            let mut best: Option<(Vec<u64>, u32)> = None;
-            let mut failure = None;
-            let kept = visit_layer(self.layer - 1, &mut |sources| {
-                if failure.is_none() && observer.stop() {
-                    failure = Some(SearchError::Stopped);
-                }
-                if failure.is_none() {
-                    let outcome = least_parent(system, sources, first, steps, &mut best, &mut |bytes| {
-                        charge.resize(bytes).map_err(SearchError::from)
-                    });
-                    failure = outcome.err();
-                }
-            })?;
-            if let Some(error) = failure {
-                return Err(error);
-            }
-            if !kept {
+            let steps = self.length;
+            if !self.step_back(system, self.layer - 1, visit_layer)? {
                 return Ok(false);
             }
-            let (parent, action) = best.expect("a state of a later layer has a parent in the layer before");
-            self.path.push(&parent, action)?;
-            self.first = parent;
+            assert!(self.length > steps, "a state of a later layer has a parent in the layer before");
             self.layer -= 1;
         }
         Ok(true)
+    }
+
+    /// Puts the least parent that a layer has before the first state, if it has one. False if the layer is not kept.
+    fn step_back(
+        &mut self,
+        system: &dyn TransitionSystem,
+        layer: u64,
+        visit_layer: &VisitLayer<'_>,
+    ) -> Result<bool, SearchError> {
+        let Trail { observer, first, steps, charge, .. } = self;
+        let mut best: Option<(Vec<u64>, u32)> = None;
+        let mut failure = None;
+        let kept = visit_layer(layer, &mut |sources| {
+            if failure.is_none() && observer.stop() {
+                failure = Some(SearchError::Stopped);
+            }
+            if failure.is_none() {
+                let outcome = least_parent(system, sources, first, steps, &mut best, &mut |bytes| {
+                    charge.resize(bytes).map_err(SearchError::from)
+                });
+                failure = outcome.err();
+            }
+        })?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if let Some((parent, action)) = best {
+            self.path.push(&parent, action)?;
+            self.first = parent;
+            self.length += 1;
+            self.may_be_initial = true;
+        }
+        Ok(kept)
+    }
+
+    /// Whether its first state is an initial one. Initial states are made again for each state that is asked for once.
+    fn is_initial(&mut self, system: &dyn TransitionSystem) -> Result<bool, SearchError> {
+        if !std::mem::take(&mut self.may_be_initial) {
+            return Ok(false);
+        }
+        let Trail { first, steps, charge, .. } = self;
+        initial_all(system, steps, &mut |bytes| charge.resize(bytes))?;
+        Ok(steps.targets().iter().any(|target| target == first))
     }
 
     /// The whole path, once it is at an initial state.

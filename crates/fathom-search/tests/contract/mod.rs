@@ -9,7 +9,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages::{StagePolicy, run};
 use fathom_search::stores::Layered;
 use fathom_search::task::watch::{Condition, Finding};
-use fathom_search::task::{Ending, Outcome, Settings, Tuning, Unobserved};
+use fathom_search::task::{Ending, Outcome, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::{Path, Room};
 use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Explored, StateNumber};
@@ -47,7 +47,7 @@ pub(crate) fn check_against_judge<P: StagePolicy + Layered>(
         let steps = budget.charge("steps of one state", steps_bytes).expect("the budget has room for it");
         let mut policy = make(shape, &budget, threads);
         drop(steps);
-        let outcome = run(system, &mut policy, &budget, settings, &Unobserved).expect("the budget suffices");
+        let outcome = run(Task::new(system, &budget, settings), &mut policy).expect("the budget suffices");
         (outcome, policy, budget)
     };
 

@@ -321,6 +321,7 @@ fn larger_graphs_go_through_files() {
         for (name, found) in [
             ("semi-owcty", crate::engines::fix_point(&graph, ALL_RECUR, 8 << 20, 2)),
             ("semi-owcty by numbers", crate::engines::by_numbers(&graph, ALL_RECUR, 8 << 20, 2)),
+            ("owcty", crate::engines::by_files(&graph, ALL_RECUR, 256 << 10, 2)),
             ("ddfs", crate::engines::double(&graph, ALL_RECUR, 8 << 20)),
             ("ndfs", (ENGINES[0].1)(&graph, ALL_RECUR)),
         ]

@@ -159,15 +159,13 @@ fn liveness_checked(
     session: &Session,
 ) -> anyhow::Result<Checked> {
     let meter = match liveness.engine {
-        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Generated(_) => {
-            std::convert::identity
-        }
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => Meter::of_depth_first,
+        _ => std::convert::identity,
     };
     let watcher = watcher(session, &settings.output, meter)?;
     let home = match liveness.engine {
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
-        LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Generated(_) => {
+        _ => {
             let identity = liveness.identity(model, property, &settings.model)?;
             Some(home(&settings.disk, liveness.generation.engine, identity, settings.output.quiet, session)?)
         }

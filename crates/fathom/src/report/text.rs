@@ -228,6 +228,7 @@ pub fn limit_sentence(limit: Limit) -> &'static str {
         Limit::DiskFull => "the disk is full",
         Limit::Violation => "the check stopped at the first violation",
         Limit::Lossy => "states may have been missed",
+        Limit::Engine(reason) => reason,
     }
 }
 

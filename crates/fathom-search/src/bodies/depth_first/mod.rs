@@ -1,13 +1,13 @@
 //! Body: which states does a depth-first search reach?
 //!
 //! A state is entered when it comes to the top and [`Visited`] has not had it; the entered states are a run of the system
-//! (see `path_stack`), so a finding has its path at once. What was visited is a policy, and insert-only; it may be exact or forget. What the search is for is another
+//! (see `stack`), so a finding has its path at once. What was visited is a policy, and insert-only; it may be exact or forget. What the search is for is another
 //! (`Purpose`): it is told of every state that is entered, and left. [`run`] is for questions about states; nested and double searches are engines.
 //!
 //! Memory: the stack. When it has no room for the successors of a state, or the path is at the depth limit, they are left out and
 //! that is counted. A budget that is used up is an ending.
 
-pub(crate) mod path_stack;
+pub(crate) mod stack;
 
 use fathom_disk::budget::Charge;
 use fathom_model::record::Records;
@@ -15,11 +15,12 @@ use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::error::SearchError;
-use crate::stores::Visited;
+use crate::stores::visited::{Colour, Insertion, Visited};
 use crate::task::watch::Condition;
 use crate::task::{Ending, Observer, Progress};
 use crate::traces::path::{Path, PathBuilder, Room};
-use path_stack::PathStack;
+use stack::PathStack;
+use stack::in_memory::InMemory;
 
 /// What a search is asked.
 #[derive(Clone, Debug)]
@@ -89,8 +90,8 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
     let columns = Columns { labels: true, actions: true, ..Columns::NONE };
-    let path = PathStack::limited(room.budget(), system.shape().words(), settings.stack_bytes)?;
-    let mut walk = Walk::new(system, columns, path, room, observer)?;
+    let path = InMemory::limited(room.budget(), system.shape().words(), settings.stack_bytes)?;
+    let mut walk = Walk::new(system, columns, Box::new(path), room, observer)?;
     walk.max_depth = settings.max_depth;
     let mut look = Look::new(system, settings);
     let ending = walk.search_all(visited, &mut look)?;
@@ -108,8 +109,12 @@ pub(crate) trait Purpose {
     /// A state was entered and expanded: it is on top, and the steps of the walk are its steps.
     fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError>;
 
-    /// Everything that the state on top leads to was walked.
-    fn leave(&mut self, _walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
+    /// Everything that the state on top leads to was walked. What was visited is there for walks in other colours.
+    fn leave(
+        &mut self,
+        _walk: &mut Walk<'_>,
+        _visited: &mut dyn Visited,
+    ) -> Result<Option<Ending>, SearchError> {
         Ok(None)
     }
 }
@@ -119,12 +124,15 @@ pub(crate) struct Walk<'a> {
     system: &'a dyn TransitionSystem,
     room: &'a Room,
     observer: &'a dyn Observer,
-    pub(crate) path: PathStack,
+    pub(crate) path: Box<dyn PathStack>,
     pub(crate) steps: Steps,
     charge: Charge,
     record: Vec<u64>,
-    /// Places of steps to states that are known.
+    /// Places of steps to states that are known; of the state on top, if it is new.
     known: Vec<u32>,
+    new: Vec<u32>,
+    /// In which colour it visits.
+    pub(crate) colour: Colour,
     /// The most steps of a path.
     pub(crate) max_depth: Option<u64>,
     /// What is told of the states of the whole search, of which this may be a part: how many there are, and how many were expanded elsewhere.
@@ -144,7 +152,7 @@ impl<'a> Walk<'a> {
     pub(crate) fn new(
         system: &'a dyn TransitionSystem,
         columns: Columns,
-        path: PathStack,
+        path: Box<dyn PathStack>,
         room: &'a Room,
         observer: &'a dyn Observer,
     ) -> Result<Walk<'a>, SearchError> {
@@ -159,6 +167,8 @@ impl<'a> Walk<'a> {
             steps: Steps::new(shape, columns, capacity),
             record: Vec::new(),
             known: Vec::new(),
+            new: Vec::new(),
+            colour: Colour::FIRST,
             max_depth: None,
             states: None,
             elsewhere: 0,
@@ -190,7 +200,8 @@ impl<'a> Walk<'a> {
     fn start(&mut self, visited: &mut dyn Visited, purpose: &mut dyn Purpose) -> Result<Ending, SearchError> {
         let charge = &mut self.charge;
         initial_all(self.system, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
-        self.path.push_steps(&self.steps, |_| true)?;
+        self.known.clear();
+        self.push_steps()?;
         match purpose.begin(self)? {
             Some(ending) => Ok(ending),
             None => self.on(visited, purpose, false),
@@ -219,14 +230,19 @@ impl<'a> Walk<'a> {
     ) -> Result<Ending, SearchError> {
         while let Some(top) = self.path.top() {
             if top.entered {
-                if let Some(ending) = purpose.leave(self)? {
+                if let Some(ending) = purpose.leave(self, visited)? {
                     return Ok(ending);
                 }
                 self.path.pop()?;
                 continue;
             }
-            let new = visited.insert(self.path.top_record())?;
-            if !(new | std::mem::take(&mut anyway)) {
+            let top = self.path.top_record();
+            self.new.clear();
+            match visited.insert_batch(self.colour, Records::new(top, top.len()), &mut self.new)? {
+                Insertion::All => {}
+                Insertion::Full { .. } => return Ok(Ending::Budget),
+            }
+            if self.new.is_empty() & !std::mem::take(&mut anyway) {
                 self.path.pop()?;
                 continue;
             }
@@ -251,7 +267,7 @@ impl<'a> Walk<'a> {
         expand_some(self.system, source, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
         let steps = &self.steps;
         let accepting = steps.columns().marks && steps.step_count() > 0 && steps.marks(0).0 & 1 == 1;
-        self.path.enter(accepting);
+        self.path.enter(accepting)?;
         self.visits += 1;
         self.edges += steps.step_count() as u64;
         self.deepest = self.deepest.max(self.path.entered() - 1);
@@ -268,10 +284,19 @@ impl<'a> Walk<'a> {
             self.cut += 1;
             return Ok(());
         }
+        self.known.clear();
+        visited.contains_batch(self.colour, self.steps.targets(), &mut self.known)?;
+        self.push_steps()
+    }
+
+    /// Puts the steps to states that are not known on the stack, the first on top.
+    fn push_steps(&mut self) -> Result<(), SearchError> {
         let Walk { path, steps, known, .. } = self;
-        known.clear();
-        visited.contains_batch(steps.targets(), known)?;
-        path.push_steps(steps, |step| known.binary_search(&(step as u32)).is_err())
+        let is_known = |step: usize| known.binary_search(&(step as u32)).is_ok();
+        for step in (0..steps.step_count()).rev().filter(|step| !is_known(*step)) {
+            path.push(steps.target(step), steps.action(step))?;
+        }
+        Ok(())
     }
 
     /// The run to the state on top.

@@ -115,7 +115,7 @@ impl<'a> Passes<'a> {
         rule: &R,
     ) -> Result<bool, SearchError>
     where
-        R: Rule<Turn = J::Turn, Value = J::Value>,
+        R: Rule<Turn = J::Turn, Value = J::Value, Number = u64>,
     {
         let waiting = Bits::new(self.task.budget, graph.chunk_count() as u64, true)?;
         let sweep = Sweep { graph, left, join, rule, waiting, next: AtomicUsize::new(0) };
@@ -189,7 +189,7 @@ struct Sweep<'a, J, R> {
     next: AtomicUsize,
 }
 
-impl<J: Revisited, R: Rule<Turn = J::Turn, Value = J::Value>> Sweep<'_, J, R> {
+impl<J: Revisited, R: Rule<Turn = J::Turn, Value = J::Value, Number = u64>> Sweep<'_, J, R> {
     /// Reads the next chunk that waits; false if there is none before the end.
     fn turn(&self) -> Result<bool, SearchError> {
         let chunk = loop {

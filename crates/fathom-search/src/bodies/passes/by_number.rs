@@ -14,16 +14,16 @@ use fathom_model::record::{RecordBuffer, Records};
 
 use super::values::{Join, Values};
 use crate::error::SearchError;
-use crate::expansion::by_number::Expander;
+use crate::expansion::by_number::{Expander, Sending};
 use crate::expansion::lock;
 use crate::files::closed_set::ClosedSet;
 use crate::stores::bits::Bits;
 
 /// Values in RAM, of states of a closed set that are left.
-pub(crate) struct ByNumber<'a, J> {
+pub(crate) struct ByNumber<'p, 'a, J> {
     set: &'a ClosedSet<'a>,
-    left: &'a Bits,
-    join: &'a J,
+    left: &'p Bits,
+    join: &'p J,
     queue: Mutex<Queue>,
     turns: Mutex<Turns<'a>>,
 }
@@ -41,14 +41,14 @@ enum Turns<'a> {
 /// Records of a queue that are handed out at a time, at most.
 const BATCH: usize = 512;
 
-impl<'a, J: Join> ByNumber<'a, J> {
+impl<'p, 'a, J: Join> ByNumber<'p, 'a, J> {
     /// Every state that is left has a turn.
-    pub(super) fn of_all(set: &'a ClosedSet<'a>, left: &'a Bits, join: &'a J, queue: Queue) -> Self {
+    pub(super) fn of_all(set: &'a ClosedSet<'a>, left: &'p Bits, join: &'p J, queue: Queue) -> Self {
         ByNumber { set, left, join, queue: Mutex::new(queue), turns: Mutex::new(Turns::All) }
     }
 
     /// The states of a queue have a turn.
-    pub(super) fn of_queued(set: &'a ClosedSet<'a>, left: &'a Bits, join: &'a J, queue: Queue) -> Self {
+    pub(super) fn of_queued(set: &'a ClosedSet<'a>, left: &'p Bits, join: &'p J, queue: Queue) -> Self {
         ByNumber { set, left, join, queue: Mutex::new(queue), turns: Mutex::new(Turns::Queued(0)) }
     }
 
@@ -88,7 +88,8 @@ enum From {
     Queue,
 }
 
-impl<J: Join> Values for ByNumber<'_, J> {
+impl<'a, J: Join> Values for ByNumber<'_, 'a, J> {
+    type Set = ClosedSet<'a>;
     type Turn = J::Turn;
     type Value = J::Value;
 
@@ -105,7 +106,7 @@ impl<J: Join> Values for ByNumber<'_, J> {
 
     fn next_changed(
         &self,
-        expander: &mut Expander<'_>,
+        expander: &mut Expander<'_, ClosedSet<'a>>,
         states: &mut RecordBuffer,
         turns: &mut Vec<J::Turn>,
     ) -> Result<bool, SearchError> {
@@ -135,13 +136,14 @@ impl<J: Join> Values for ByNumber<'_, J> {
     }
 
     #[inline]
-    fn offer(&self, state: u64, value: J::Value) -> Result<bool, SearchError> {
-        self.join.join(state, value)
+    fn offer(&self, state: u64, value: J::Value) -> Result<Option<()>, SearchError> {
+        Ok(self.join.join(state, value)?.then_some(()))
     }
 
-    fn give_turns(&self, states: &mut dyn Iterator<Item = &[u64]>) -> Result<(), SearchError> {
+    /// States whose turns were over have another.
+    fn take_sent(&self, states: Sending<'_, ()>) -> Result<(), SearchError> {
         let mut queue = lock(&self.queue);
-        for state in states {
+        for (state, ()) in states {
             queue.push(state)?;
         }
         Ok(())

@@ -7,12 +7,14 @@
 //! until      nobody has a turn
 //! ```
 //! Joins do not depend on order, so neither do the values that this ends with, nor on the number of threads. An engine says what values are ([`Join`]), what steps bring ([`Rule`]), and what follows from the values
-//! that were come to: mostly that fewer states are left, and that it begins again with those. Where values are kept is [`Values`]: in RAM, by the numbers of a [`ClosedSet`] ([`by_number`]).
+//! that were come to: mostly that fewer states are left, and that it begins again with those. Where values are kept is [`Values`]: in RAM, by the numbers of a [`ClosedSet`] ([`by_number`]), or in sorted files, in as
+//! little memory as there is ([`by_file`]).
 //!
 //! Passes over all steps are many where there are several marks or rounds: then the steps of what is left are written down once as numbers ([`crate::files::successor_graph`]), and read from then on ([`by_graph`]).
 //!
-//! Memory: by [`ClosedSet`], and what the join takes. What is to be expanded waits in a queue on the volume. I/O: a scan of the set, and a state through the queue each time that its value changes after its turn.
+//! Memory, by number: by [`ClosedSet`], and what the join takes. What is to be expanded waits in a queue on the volume. I/O: a scan of the set, and a state through the queue each time that its value changes after its turn.
 
+pub(crate) mod by_file;
 mod by_graph;
 mod by_number;
 mod turns;
@@ -30,7 +32,7 @@ use self::by_number::ByNumber;
 use self::turns::{Order, Turn};
 use self::values::{Join, Revisited, Values};
 use crate::error::SearchError;
-use crate::expansion::by_number::Expander;
+use crate::expansion::by_number::{Expander, Targets};
 use crate::files::closed_set::ClosedSet;
 use crate::files::successor_graph::{GraphUse, SuccessorGraph};
 use crate::stores::bits::Bits;
@@ -65,20 +67,27 @@ pub(crate) trait Rule: Sync {
     type Turn: Copy;
     /// What is joined.
     type Value: Copy;
+    /// What a state is known by.
+    type Number: Copy;
 
     /// What a step with these marks brings its target, which counts, from a state that has `turn`; none if nothing. Asked once for each step of each turn.
-    fn along(&self, turn: Self::Turn, marks: u64, target: u64) -> Result<Option<Self::Value>, SearchError>;
+    fn along(
+        &self,
+        turn: Self::Turn,
+        marks: u64,
+        target: Self::Number,
+    ) -> Result<Option<Self::Value>, SearchError>;
 }
 
 /// A rule that wants to know when turns begin and end: those of all states that changed before any of them had its turn.
-pub(crate) trait LevelRule: Rule + Send {
+pub(crate) trait LevelRule<S: Targets>: Rule<Number = S::Number> + Send {
     /// They begin.
     fn begin(&mut self) -> Result<(), SearchError> {
         Ok(())
     }
 
     /// Some of the states are about to be expanded. From any thread.
-    fn expanding(&self, _expander: &mut Expander<'_>, _states: Records<'_>) -> Result<(), SearchError> {
+    fn expanding(&self, _expander: &mut Expander<'_, S>, _states: Records<'_>) -> Result<(), SearchError> {
         Ok(())
     }
 
@@ -95,7 +104,15 @@ const BLOCK_BYTES: usize = 1 << 16;
 /// Fewer turns than this are for one thread: waking others would cost more than they bring.
 const SHARED_MIN: u64 = 4096;
 
-/// Everything that passes over the same set have in common.
+/// Who watches passes, and what is told.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched<'a> {
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) budget: &'a Budget,
+    pub(crate) round: u64,
+}
+
+/// Everything that passes over the same numbered set have in common.
 pub(crate) struct Passes<'a> {
     pub(crate) task: Task<'a>,
     /// One for each thread.
@@ -128,7 +145,7 @@ impl<'a> Passes<'a> {
         rule: &R,
     ) -> Result<bool, SearchError>
     where
-        R: Rule<Turn = J::Turn, Value = J::Value>,
+        R: Rule<Turn = J::Turn, Value = J::Value, Number = u64>,
     {
         if let Some(graph) = self.graph.take() {
             let buffers = graph.longest() * self.expanders.len();
@@ -150,7 +167,7 @@ impl<'a> Passes<'a> {
         rule: &R,
     ) -> Result<bool, SearchError>
     where
-        R: Rule<Turn = J::Turn, Value = J::Value>,
+        R: Rule<Turn = J::Turn, Value = J::Value, Number = u64>,
     {
         let values = ByNumber::of_all(self.task.set, left, join, self.queue()?);
         let finished = self.propagate(&values, &mut Plain(rule))?;
@@ -167,7 +184,7 @@ impl<'a> Passes<'a> {
         rule: &mut R,
     ) -> Result<bool, SearchError>
     where
-        R: LevelRule<Turn = J::Turn, Value = J::Value>,
+        R: LevelRule<ClosedSet<'a>, Turn = J::Turn, Value = J::Value>,
     {
         let mut queue = self.queue()?;
         self.visit_left(left, |number, record| if first(number) { Ok(queue.push(record)?) } else { Ok(()) })?;
@@ -177,33 +194,15 @@ impl<'a> Passes<'a> {
         Ok(finished)
     }
 
-    /// The loop: turns, until nobody has one.
-    fn propagate<V: Values, R>(&mut self, values: &V, rule: &mut R) -> Result<bool, SearchError>
+    fn propagate<V: Values<Set = ClosedSet<'a>>, R>(
+        &mut self,
+        values: &V,
+        rule: &mut R,
+    ) -> Result<bool, SearchError>
     where
-        R: LevelRule<Turn = V::Turn, Value = V::Value>,
+        R: LevelRule<ClosedSet<'a>, Turn = V::Turn, Value = V::Value>,
     {
-        let each = self.task.set.block_keys_max().max(1) * size_of::<V::Turn>();
-        let _turns = self.task.budget.charge("turns", each * self.expanders.len())?;
-        // All read it while states have their turns; between turns it is this thread's.
-        let rule = RwLock::new(rule);
-        let write = || rule.write().unwrap_or_else(PoisonError::into_inner);
-        let one = |expander: &mut Expander<'a>| {
-            let rule = rule.read().unwrap_or_else(PoisonError::into_inner);
-            turn(expander, values, &**rule)
-        };
-        self.in_turns(&one, |order| {
-            loop {
-                let changed = values.settle()?;
-                if changed == 0 {
-                    return Ok(true);
-                }
-                write().begin()?;
-                if !order(changed >= SHARED_MIN)? {
-                    return Ok(false);
-                }
-                write().end()?;
-            }
-        })
+        propagate(self.watched(), &mut self.expanders, values, rule)
     }
 
     /// Has turns taken as `lead` orders, by as many threads as are worth starting.
@@ -212,11 +211,11 @@ impl<'a> Passes<'a> {
         turn: Turn<'_, 'a>,
         lead: impl FnOnce(Order<'_>) -> Result<bool, SearchError>,
     ) -> Result<bool, SearchError> {
-        let few = self.task.set.len() < SHARED_MIN;
-        let idle = self.expanders.split_off(if few { 1 } else { self.expanders.len() });
-        let outcome = turns::in_turns(self.task, self.round, &mut self.expanders, turn, lead);
-        self.expanders.extend(idle);
-        outcome
+        turns::in_turns(self.watched(), &mut self.expanders, turn, lead)
+    }
+
+    fn watched(&self) -> Watched<'a> {
+        Watched { observer: self.task.observer, budget: self.task.budget, round: self.round }
     }
 
     /// Visits the states that are left, in order, with their numbers.
@@ -265,25 +264,62 @@ impl<'a> Passes<'a> {
     }
 }
 
+/// The loop: turns, until nobody has one; false if the observer stopped it. There is an expander for each thread.
+pub(crate) fn propagate<'a, V: Values, R>(
+    watched: Watched<'a>,
+    expanders: &mut Vec<Expander<'a, V::Set>>,
+    values: &V,
+    rule: &mut R,
+) -> Result<bool, SearchError>
+where
+    V::Set: Sync + 'a,
+    R: LevelRule<V::Set, Turn = V::Turn, Value = V::Value>,
+{
+    let records = expanders.first().map_or(0, |expander| expander.set.block_keys_max().max(1));
+    let each = records * size_of::<V::Turn>();
+    let _turns = watched.budget.charge("turns", each * expanders.len())?;
+    // All read it while states have their turns; between turns it is this thread's.
+    let rule = RwLock::new(rule);
+    let write = || rule.write().unwrap_or_else(PoisonError::into_inner);
+    let one = |expander: &mut Expander<'a, V::Set>| {
+        let rule = rule.read().unwrap_or_else(PoisonError::into_inner);
+        turn(expander, values, &**rule)
+    };
+    turns::in_turns(watched, expanders, &one, |order| {
+        loop {
+            let changed = values.settle()?;
+            if changed == 0 {
+                return Ok(true);
+            }
+            write().begin()?;
+            if !order(changed >= SHARED_MIN)? {
+                return Ok(false);
+            }
+            write().end()?;
+        }
+    })
+}
+
 /// A rule that does not care when turns begin.
-struct Plain<'r, R>(&'r R);
+pub(crate) struct Plain<'r, R>(pub(crate) &'r R);
 
 impl<R: Rule> Rule for Plain<'_, R> {
     type Turn = R::Turn;
     type Value = R::Value;
+    type Number = R::Number;
 
     #[inline]
-    fn along(&self, turn: R::Turn, marks: u64, target: u64) -> Result<Option<R::Value>, SearchError> {
+    fn along(&self, turn: R::Turn, marks: u64, target: R::Number) -> Result<Option<R::Value>, SearchError> {
         self.0.along(turn, marks, target)
     }
 }
 
-impl<R: Rule> LevelRule for Plain<'_, R> {}
+impl<S: Targets, R: Rule<Number = S::Number>> LevelRule<S> for Plain<'_, R> {}
 
 /// Some states have their turn; false if none was left that has one.
-fn turn<V: Values, R>(expander: &mut Expander<'_>, values: &V, rule: &R) -> Result<bool, SearchError>
+fn turn<V: Values, R>(expander: &mut Expander<'_, V::Set>, values: &V, rule: &R) -> Result<bool, SearchError>
 where
-    R: LevelRule<Turn = V::Turn, Value = V::Value>,
+    R: LevelRule<V::Set, Turn = V::Turn, Value = V::Value>,
 {
     let (mut states, mut turns) = (expander.take_batch(), Vec::new());
     let some = values.next_changed(expander, &mut states, &mut turns)?;
@@ -291,15 +327,15 @@ where
         rule.expanding(expander, states.view())?;
         expander.each_then_send(
             states.view(),
-            |sent| values.give_turns(sent),
+            |sent| values.take_sent(sent),
             |source, taken| {
                 let target = taken.number;
                 if !values.counts(target) {
-                    return Ok(false);
+                    return Ok(None);
                 }
                 match rule.along(turns[source], taken.steps.marks(taken.step).0, target)? {
                     Some(value) => values.offer(target, value),
-                    None => Ok(false),
+                    None => Ok(None),
                 }
             },
         )?;

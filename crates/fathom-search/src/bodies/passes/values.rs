@@ -8,18 +8,20 @@
 //! | sum | four bits and a map ([`Counters`]) | predecessors that are left |
 //! | max | a word ([`Greatest`]) | the greatest accepting predecessor |
 //!
-//! In sorted files an offer would be a record with a value ([`fathom_disk::value`] has the same joins), to settle would be to sort and merge them, and what changed would be read from the merged file.
+//! In sorted files ([`super::by_file`]) an offer is a record with a number ([`fathom_disk::value`] has the same joins); to settle is to sort, join and merge them.
 
 use fathom_model::record::RecordBuffer;
 
 use crate::error::SearchError;
-use crate::expansion::by_number::Expander;
+use crate::expansion::by_number::{Expander, Sending, Targets};
 use crate::stores::bits::Progress;
 use crate::stores::counters::Counters;
 use crate::stores::greatest::Greatest;
 
 /// A value for each state of a set. A state whose value has changed has a turn, in which its steps bring something to others.
 pub(crate) trait Values: Sync {
+    /// The states, and what they are known by.
+    type Set: Targets;
     /// What a state has in its turn.
     type Turn: Copy;
     /// What a step brings.
@@ -31,20 +33,25 @@ pub(crate) trait Values: Sync {
     /// The next states that have their turn, and what they have in it; false if all have had it. From any thread, whose expander has buffers for it.
     fn next_changed(
         &self,
-        expander: &mut Expander<'_>,
+        expander: &mut Expander<'_, Self::Set>,
         states: &mut RecordBuffer,
         turns: &mut Vec<Self::Turn>,
     ) -> Result<bool, SearchError>;
 
-    /// Whether a state counts: nothing is brought to others.
-    fn counts(&self, state: u64) -> bool;
+    /// Whether a state counts, as far as its number tells: nothing is brought to others.
+    fn counts(&self, state: NumberOf<Self>) -> bool;
 
-    /// Joins what a step brings to the value of a state. True if that gives it a turn which it would not have otherwise: then it is handed to [`Values::give_turns`].
-    fn offer(&self, state: u64, value: Self::Value) -> Result<bool, SearchError>;
+    /// Joins what a step brings to the value of a state, where its number tells where that is. If something is left to do then it is handed to [`Values::take_sent`] with the state.
+    fn offer(&self, state: NumberOf<Self>, value: Self::Value) -> Result<Option<SentOf<Self>>, SearchError>;
 
-    /// States have a turn after the next settling.
-    fn give_turns(&self, states: &mut dyn Iterator<Item = &[u64]>) -> Result<(), SearchError>;
+    /// Takes states with what is left to do for them: before the next settling, from any thread.
+    fn take_sent(&self, states: Sending<'_, SentOf<Self>>) -> Result<(), SearchError>;
 }
+
+/// What states of values are known by.
+pub(crate) type NumberOf<V> = <<V as Values>::Set as Targets>::Number;
+/// What is sent on with a state of values.
+pub(crate) type SentOf<V> = <<V as Values>::Set as Targets>::Sent;
 
 /// A value in RAM for each number, which any thread may change at any time.
 pub(crate) trait Join: Sync {

@@ -85,6 +85,9 @@ impl<'a> Account<'a> {
         workers: &StageWorkers<'_, P>,
     ) -> Result<Ending, SearchError> {
         while self.frontier > 0 {
+            if let Some(reason) = workers.shift().shared_policy().ends() {
+                return Ok(Ending::Policy(reason));
+            }
             if self.task.settings.max_depth.is_some_and(|depth| self.layer() > depth) {
                 return Ok(Ending::Depth);
             }
@@ -215,7 +218,7 @@ impl<'a> Account<'a> {
         let mut policy = workers.shift().policy();
         match ending {
             Ending::Complete => policy.checkpoint(&|| boundary.clone(), CheckpointReason::Complete)?,
-            Ending::Found | Ending::Depth | Ending::Stopped => {
+            Ending::Found | Ending::Depth | Ending::Stopped | Ending::Policy(_) => {
                 policy.checkpoint(&|| boundary.clone(), CheckpointReason::Stopping)?;
             }
             Ending::Budget => {}

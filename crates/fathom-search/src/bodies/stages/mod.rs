@@ -18,14 +18,12 @@ mod account;
 mod expand;
 mod shift;
 
-use fathom_disk::budget::Budget;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::steps::Steps;
-use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
 use crate::expansion::buffers::Buffers;
-use crate::task::{Duplicates, Observer, Outcome, Settings, Task, Unobserved};
+use crate::task::{Duplicates, Outcome, Task};
 
 use account::Account;
 
@@ -71,6 +69,12 @@ pub trait StagePolicy: Send + Sync {
         records: usize,
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError>;
+
+    /// Why the search is to end at the stage that was closed last, none of which is expanded then; none if it goes on. What was found so far counts, and whoever asked is told that a limit was
+    /// reached, in these words.
+    fn ends(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Whether some states were handed out more than once, as far as is known: then nobody knows how many there are.
     fn revisits(&self) -> bool {
@@ -141,14 +145,7 @@ pub(crate) fn close_alone<P: StagePolicy>(
 
 /// Searches breadth-first from the initial states. A budget that is used up is an ending; on any other error of the machine, what the policy
 /// has committed stays.
-pub fn run<P: StagePolicy>(
-    system: &dyn TransitionSystem,
-    policy: &mut P,
-    budget: &Budget,
-    settings: &Settings,
-    observer: &dyn Observer,
-) -> Result<Outcome, SearchError> {
-    let task = Task { system, budget, settings, observer };
+pub fn run<P: StagePolicy>(task: Task<'_>, policy: &mut P) -> Result<Outcome, SearchError> {
     let workers = shift::workers(task, policy)?;
     let mut account = Account::new(task)?;
     let ending = workers.together(|| {
@@ -160,14 +157,10 @@ pub fn run<P: StagePolicy>(
 
 /// Goes on from a boundary of a search of the same system with the same settings, limits and threads aside. The policy has the layers up to there.
 pub fn go_on<P: StagePolicy>(
-    system: &dyn TransitionSystem,
+    task: Task<'_>,
     policy: &mut P,
-    budget: &Budget,
-    settings: &Settings,
-    observer: &dyn Observer,
     boundary: &[u8],
 ) -> Result<Outcome, SearchError> {
-    let task = Task { system, budget, settings, observer };
     let workers = shift::workers(task, policy)?;
     let mut account = Account::new(task)?;
     account.restore(boundary, &mut workers.leader().buffers)?;
@@ -176,13 +169,7 @@ pub fn go_on<P: StagePolicy>(
 }
 
 /// What was known at a boundary, as the outcome of a search that ended there; without a boundary, of one that has not begun.
-pub fn at_boundary(
-    system: &dyn TransitionSystem,
-    budget: &Budget,
-    settings: &Settings,
-    boundary: Option<&[u8]>,
-) -> Result<Outcome, SearchError> {
-    let task = Task { system, budget, settings, observer: &Unobserved };
+pub fn at_boundary(task: Task<'_>, boundary: Option<&[u8]>) -> Result<Outcome, SearchError> {
     let mut account = Account::new(task)?;
     if let Some(boundary) = boundary {
         account.restore(boundary, &mut Buffers::new(task, 1)?)?;

@@ -99,17 +99,29 @@ impl<'w, L: Layers> Waves<'w, L> {
         let mut later = state.to_vec();
         path.push(&later, action)?;
         for earlier in (0..layer).rev() {
-            let before = self.each_batch(earlier, |_, states| {
-                let parent = wave.parent(states, &later)?;
-                Ok(parent.map(|parent| (states.get(parent.place).to_vec(), parent)))
-            })?;
             // A source that joined this layer has none.
-            let Some((record, Parent { action, marks: more, .. })) = before else { break };
+            let Some((record, Parent { action, marks: more, .. })) = self.parent(wave, earlier, &later)?
+            else {
+                break;
+            };
             path.push(&record, action)?;
             later = record;
             marks |= more;
         }
         Ok((path.finish_backwards(0), marks))
+    }
+
+    /// The first state of a layer that has a step to a state, as the wave says; and that step.
+    pub(crate) fn parent<W: Wave>(
+        &mut self,
+        wave: &mut W,
+        layer: u64,
+        target: &[u64],
+    ) -> Result<Option<(Vec<u64>, Parent)>, SearchError> {
+        self.each_batch(layer, |_, states| {
+            let parent = wave.parent(states, target)?;
+            Ok(parent.map(|parent| (states.get(parent.place).to_vec(), parent)))
+        })
     }
 
     /// Visits the states of a layer in order, some at a time, until `visit` gives something.

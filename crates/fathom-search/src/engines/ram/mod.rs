@@ -52,8 +52,8 @@ pub static ENGINE: Engine = Engine {
 };
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
-    let mut table = RamTable::new(ask.system.shape(), ask.budget, ask.settings.threads)?;
-    let outcome = stages::run(ask.system, &mut table, ask.budget, ask.settings, ask.observer)?;
+    let mut table = RamTable::new(ask.task.system.shape(), ask.task.budget, ask.task.settings.threads)?;
+    let outcome = stages::run(ask.task, &mut table)?;
     Ok(Answer::in_memory(&ENGINE, outcome, Kept::Layers(Box::new(table))))
 }
 
@@ -410,6 +410,7 @@ impl StagePolicy for RamTable {
             worker.served = usize::MAX;
         }
         self.cursors.iter().for_each(|cursor| cursor.0.store(0, Ordering::Relaxed));
+        self.table.recut();
         Ok(ClosedStage { states: states as u64, oldest_duplicate: OldestDuplicate::Unknown })
     }
 

@@ -17,19 +17,9 @@ use crate::bodies::passes::GRAPH;
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
 use crate::files::closed_set::ClosedSet;
+use crate::liveness::rounds::Position;
 use crate::proof::ranks::{Classes, GATHERED, RankLog};
 use crate::stores::bits::Bits;
-
-/// How far rounds have come, between two passes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Position {
-    /// Rounds that are over.
-    pub(super) rounds: u64,
-    /// Marks of this round that nothing more is kept out by: after the last, states are trimmed.
-    pub(super) marks: u32,
-    /// States that were left when the round began.
-    pub(super) before: u64,
-}
 
 /// What passes that are taken up again go on with.
 #[derive(Debug)]

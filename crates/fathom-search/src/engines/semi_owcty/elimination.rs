@@ -1,21 +1,6 @@
 //! Which states are left when everything was taken away that no accepting run can repeat for ever?
 //!
-//! I. Černá and R. Pelánek ("Distributed explicit fair cycle detection", SPIN 2003): one way catch them young. Of the states that are left, in rounds:
-//!
-//! ```text
-//! for every mark   keep what a step with the mark, between states that are left, leads to, in any number of steps
-//! then             take away states without a predecessor among those that are left, until there is none
-//! until            none is left (there is no accepting run), or a round takes nothing away (there is one)
-//! ```
-//! Marks are on steps, so acceptance may be generalised and nothing is added to states. In a round that takes nothing away, a component that no other component leads to is
-//! a cycle, and what leads to its states with a mark is inside it.
-//!
-//! The start is all states that the automaton lets recur: an accepting cycle has no others.
-//!
-//! If the automaton is *weak*, so that the steps of a cycle all carry every mark or none does, steps without marks do not matter and one trimming decides.
-//!
-//! What is taken away together is a *class*, in the order of their going; a [`RankLog`] is told of each state and its class. No step leads to an earlier class. Inside a class
-//! there is no step with the mark that it was kept out by, or, if it was trimmed, no step at all: so the classes prove that there is no accepting run.
+//! The order is that of [`crate::liveness::rounds`]; bits say which states are left.
 //!
 //! Between two passes, and between two steps of trimming, the states that are left are all there is to know: that is a [`Checkpoint`], and passes that are taken up again go on from there. While
 //! it is trimmed a state is left until it is expanded, so that those that wait in the queue are found again: they have no predecessor.
@@ -24,9 +9,10 @@
 
 use fathom_model::record::Records;
 
-use super::checkpoint::{Checkpoint, CheckpointLog, Position};
+use super::checkpoint::{Checkpoint, CheckpointLog};
 use crate::bodies::passes::{Passes, Task};
 use crate::error::SearchError;
+use crate::liveness::rounds::{self, Left, Position};
 use crate::proof::ranks::RankLog;
 use crate::stores::bits::Bits;
 use crate::stores::counters::Counters;
@@ -56,15 +42,16 @@ pub(super) fn run(
     let states = task.set.len();
     let graph = checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.graph);
     let mut passes = Passes::new(task, graph)?;
-    let (position, left) = match checkpoint {
+    let (mut position, left) = match checkpoint {
         Some(Checkpoint { position, left, .. }) => (position, left),
         None => (Position { before: states, ..Position::default() }, Bits::new(task.budget, states, true)?),
     };
     passes.round = position.rounds;
     let lasts = log.is_some();
-    let mut elimination = Elimination { passes, ranks, log, left, position };
-    let finished = elimination.rounds()?;
-    let Elimination { mut passes, left, position, .. } = elimination;
+    let mut elimination = Elimination { passes, ranks, log, left, counters: None };
+    let marks = if task.only_marked { 0 } else { task.system.shape().mark_count };
+    let finished = rounds::run(&mut elimination, &mut position, (marks, task.only_marked))?;
+    let Elimination { mut passes, left, .. } = elimination;
     let (visits, edges, graph_bytes) = passes.figures();
     if !lasts {
         // Where something lasts, it goes with the commit that no longer names it.
@@ -78,49 +65,40 @@ pub(super) struct Elimination<'a, 'k, 'd> {
     pub(super) ranks: Option<&'a RankLog>,
     pub(super) log: Option<&'k mut CheckpointLog<'d>>,
     pub(super) left: Bits,
-    pub(super) position: Position,
+    /// Steps that lead to each state that is left, if they were counted.
+    pub(super) counters: Option<Counters>,
+}
+
+impl Left for Elimination<'_, '_, '_> {
+    fn keep_reached(&mut self, position: Position, last: bool) -> Result<bool, SearchError> {
+        let task = self.passes.task;
+        if last {
+            self.counters = Some(Counters::new(task.budget, task.set.len())?);
+        }
+        let ahead = self.passes_ahead(position);
+        Ok(self.passes.write_graph_if_it_pays(&self.left, ahead)? && self.keep_marked(position.marks)?)
+    }
+
+    fn trim(&mut self, position: Position) -> Result<bool, SearchError> {
+        let counters = self.counters.take();
+        self.trim_counted(position, counters)
+    }
+
+    fn count(&self) -> u64 {
+        self.left.count()
+    }
+
+    fn come_to(&mut self, position: Position) -> Result<(), SearchError> {
+        self.passes.round = position.rounds;
+        commit_if_due(&mut self.log, position, &self.left, self.passes.graph_name())
+    }
 }
 
 impl Elimination<'_, '_, '_> {
-    /// Rounds until nothing changes; false if the observer stopped them.
-    fn rounds(&mut self) -> Result<bool, SearchError> {
-        let task = self.passes.task;
-        let marks = if task.only_marked { 0 } else { task.system.shape().mark_count };
-        loop {
-            let mut counters = None;
-            while self.position.marks < marks {
-                if self.position.marks + 1 == marks {
-                    counters = Some(Counters::new(task.budget, task.set.len())?);
-                }
-                let ahead = self.passes_ahead(marks);
-                let written = self.passes.write_graph_if_it_pays(&self.left, ahead)?;
-                if !written || !self.keep_reached(self.position.marks, counters.as_ref())? {
-                    return Ok(false);
-                }
-                self.position.marks += 1;
-                self.commit_if_due()?;
-            }
-            if !self.trim(counters)? {
-                return Ok(false);
-            }
-            let (before, after) = (self.position.before, self.left.count());
-            self.position = Position { rounds: self.position.rounds + 1, marks: 0, before: after };
-            self.passes.round = self.position.rounds;
-            if after == 0 || after == before || task.only_marked {
-                return Ok(true);
-            }
-            self.commit_if_due()?;
-        }
-    }
-
     /// Passes over all steps that are still to come: those of this round, and after the first round as many again as there were. Nobody knows better.
-    fn passes_ahead(&self, marks: u32) -> u64 {
-        u64::from(marks - self.position.marks) + self.position.rounds * u64::from(marks)
-    }
-
-    /// Commits how far passes have come, if it is time to.
-    fn commit_if_due(&mut self) -> Result<(), SearchError> {
-        commit_if_due(&mut self.log, self.position, &self.left, self.passes.graph_name())
+    fn passes_ahead(&self, position: Position) -> u64 {
+        let marks = self.passes.task.system.shape().mark_count;
+        u64::from(marks - position.marks) + position.rounds * u64::from(marks)
     }
 
     /// Tells the states that are left so far and that `gone` is true of.

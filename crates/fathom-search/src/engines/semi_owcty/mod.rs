@@ -13,7 +13,6 @@ mod trimming;
 
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
-use fathom_model::record::Records;
 
 use self::checkpoint::{CheckpointLog, Committed};
 use self::elimination::Eliminated;
@@ -147,7 +146,7 @@ fn ranked_passes(
         log = log.taken_up(classes, ranks);
         checkpoint = Some(there);
     } else if weak {
-        rank_others(search, reached, recurs, &log)?;
+        log.take_others(reached, recurs, search.observer)?;
     }
     let rounds = checkpoint.as_ref().map(|checkpoint| checkpoint.position.rounds);
     let mut checkpoints = CheckpointLog::new(directory, &log, commit_every, budget);
@@ -174,29 +173,4 @@ fn lasso(
     drop((expander, left));
     drop(set);
     with_stem(search, reached, &cycle)
-}
-
-/// States that do not recur are of the first class. Nothing is asked of their ranks.
-fn rank_others(
-    search: &Search<'_>,
-    reached: &dyn Reached,
-    recurs: Recurs<'_>,
-    log: &RankLog,
-) -> Result<(), SearchError> {
-    log.class(None)?;
-    for layer in 0..reached.layer_count() {
-        let mut outcome = Ok(());
-        reached.visit_layer(layer, &mut |records| {
-            if outcome.is_ok() && search.observer.stop() {
-                outcome = Err(SearchError::Stopped);
-            }
-            for record in records.iter().filter(|record| !recurs(record)) {
-                if outcome.is_ok() {
-                    outcome = log.take(Records::new(record, record.len()));
-                }
-            }
-        })?;
-        outcome?;
-    }
-    Ok(())
 }

@@ -19,6 +19,7 @@ struct Marked<'a> {
 impl Rule for Marked<'_> {
     type Turn = bool;
     type Value = ();
+    type Number = u64;
 
     #[inline]
     fn along(&self, reached: bool, marks: u64, target: u64) -> Result<Option<()>, SearchError> {
@@ -32,12 +33,8 @@ impl Rule for Marked<'_> {
 
 impl Elimination<'_, '_, '_> {
     /// Keeps what steps with a mark lead to, and counts the steps that lead to each state that is kept; false if the observer stopped it.
-    pub(super) fn keep_reached(
-        &mut self,
-        mark: u32,
-        counters: Option<&Counters>,
-    ) -> Result<bool, SearchError> {
-        let task = self.passes.task;
+    pub(super) fn keep_marked(&mut self, mark: u32) -> Result<bool, SearchError> {
+        let (task, counters) = (self.passes.task, self.counters.as_ref());
         let reached = Reached::new(task.budget, task.set.len())?;
         let finished = self.passes.propagate_all(&self.left, &reached, &Marked { mark, counters })?;
         if finished {

@@ -5,12 +5,14 @@
 use fathom_disk::sabotage::is_chosen;
 use fathom_model::record::Records;
 
-use super::checkpoint::{CheckpointLog, Position};
+use super::checkpoint::CheckpointLog;
 use super::elimination::{Elimination, commit_if_due};
 use crate::bodies::passes::values::Term;
 use crate::bodies::passes::{LevelRule, Rule};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
+use crate::files::closed_set::ClosedSet;
+use crate::liveness::rounds::Position;
 use crate::proof::ranks::RankLog;
 use crate::stores::bits::Bits;
 use crate::stores::counters::Counters;
@@ -21,6 +23,7 @@ struct Counting;
 impl Rule for Counting {
     type Turn = ();
     type Value = Term;
+    type Number = u64;
 
     #[inline]
     fn along(&self, (): (), _: u64, _: u64) -> Result<Option<Term>, SearchError> {
@@ -40,6 +43,7 @@ struct Going<'a, 'k, 'd> {
 impl Rule for Going<'_, '_, '_> {
     type Turn = ();
     type Value = Term;
+    type Number = u64;
 
     #[inline]
     fn along(&self, (): (), _: u64, _: u64) -> Result<Option<Term>, SearchError> {
@@ -47,12 +51,16 @@ impl Rule for Going<'_, '_, '_> {
     }
 }
 
-impl LevelRule for Going<'_, '_, '_> {
+impl<'s> LevelRule<ClosedSet<'s>> for Going<'_, '_, '_> {
     fn begin(&mut self) -> Result<(), SearchError> {
         self.ranks.map_or(Ok(()), |ranks| ranks.class(None))
     }
 
-    fn expanding(&self, expander: &mut Expander<'_>, states: Records<'_>) -> Result<(), SearchError> {
+    fn expanding(
+        &self,
+        expander: &mut Expander<'_, ClosedSet<'s>>,
+        states: Records<'_>,
+    ) -> Result<(), SearchError> {
         if let Some(ranks) = self.ranks {
             ranks.take(states)?;
         }
@@ -69,7 +77,11 @@ impl LevelRule for Going<'_, '_, '_> {
 
 impl Elimination<'_, '_, '_> {
     /// Takes away states without a predecessor, and those that have none then, step by step; false if the observer stopped it.
-    pub(super) fn trim(&mut self, counters: Option<Counters>) -> Result<bool, SearchError> {
+    pub(super) fn trim_counted(
+        &mut self,
+        position: Position,
+        counters: Option<Counters>,
+    ) -> Result<bool, SearchError> {
         let task = self.passes.task;
         let counters = match counters {
             Some(counters) => counters,
@@ -82,9 +94,9 @@ impl Elimination<'_, '_, '_> {
             }
         };
         let alone = |number: u64| counters.is_zero(number) || is_chosen("passes") && number % 7 == 3;
-        let Elimination { passes, ranks, log, left, position } = self;
+        let Elimination { passes, ranks, log, left, .. } = self;
         let graph = passes.graph_name().map(str::to_owned);
-        let mut going = Going { left, ranks: *ranks, log, position: *position, graph };
+        let mut going = Going { left, ranks: *ranks, log, position, graph };
         passes.expand_some(left, &alone, &counters, &mut going)
     }
 }

@@ -24,7 +24,6 @@ use fathom_disk::run::Tag;
 use fathom_disk::storage::{Phase, Volume};
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
-use fathom_model::system::TransitionSystem;
 
 use super::engine::{Answer, Ask, Body, Engine, FilePlace, Files, Kept, Run, Threads};
 use crate::bodies::stages::{self, CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
@@ -39,7 +38,7 @@ use crate::files::layer_store::{BlockEncoder, LayerCursor, LayerStore};
 use crate::files::lock;
 use crate::files::place::Place;
 use crate::stores::{Layered, key_width};
-use crate::task::{Ending, Observer, Outcome, Settings};
+use crate::task::{Ending, Outcome, Task};
 
 pub use sizes::Sizes;
 
@@ -70,7 +69,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let keep_from = if keep_layers { 0 } else { u64::MAX };
     let options = Options { tag, commit_every, disk_limit: limit, keep_from, sizes: None };
     let place = (&volume()?, lasts);
-    let (policy, outcome) = run(ask.system, ask.budget, ask.settings, ask.observer, place, options)?;
+    let (policy, outcome) = run(ask.task, place, options)?;
     let used = Some(policy.disk_use());
     // Searching again needs the memory that this one has.
     let kept = if policy.keeps_all_layers() { Kept::Layers(Box::new(policy)) } else { Kept::Dropped };
@@ -121,17 +120,15 @@ pub struct Handed(Vec<ChargedVec<u64>>);
 
 /// Searches breadth-first from the initial states, or goes on with what is committed in the volume. The closed set of a search that `lasts` is put to rest when it is complete.
 pub fn run(
-    system: &dyn TransitionSystem,
-    budget: &Budget,
-    settings: &Settings,
-    observer: &dyn Observer,
+    task: Task<'_>,
     (volume, lasts): (&Volume, bool),
     options: Options,
 ) -> Result<(SternDill, Outcome), SearchError> {
-    let (mut policy, boundary) = SternDill::open(volume, budget, system.shape(), settings.threads, options)?;
+    let (mut policy, boundary) =
+        SternDill::open(volume, task.budget, task.system.shape(), task.settings.threads, options)?;
     let outcome = match boundary {
-        Some(boundary) => stages::go_on(system, &mut policy, budget, settings, observer, &boundary)?,
-        None => stages::run(system, &mut policy, budget, settings, observer)?,
+        Some(boundary) => stages::go_on(task, &mut policy, &boundary)?,
+        None => stages::run(task, &mut policy)?,
     };
     if lasts && outcome.ending == Ending::Complete {
         policy.put_to_rest(&outcome.boundary)?;

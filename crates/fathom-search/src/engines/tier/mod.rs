@@ -36,7 +36,6 @@ use fathom_disk::storage::direct::heap::give_large_blocks_back;
 use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
-use fathom_model::system::TransitionSystem;
 
 use super::engine::{
     Answer, Ask, Body, Chosen, Engine, EngineOption, FilePlace, Files, Kept, OptionValue, Run, Threads,
@@ -55,7 +54,7 @@ use crate::files::layer_store::LayerStore;
 use crate::files::lock;
 use crate::files::place::Place;
 use crate::stores::{Layered, key_width};
-use crate::task::{Ending, Observer, Outcome, Settings};
+use crate::task::{Ending, Outcome, Task};
 
 pub use shares::{Breadth, Repeats, Shares};
 pub use sharing::TINY_BYTES;
@@ -87,7 +86,7 @@ pub static ENGINE: Engine = Engine {
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let (volume, lasts) = ((ask.place.volume)()?, ask.place.lasts);
     let options = options(ask);
-    let (tier, outcome) = run(ask.system, ask.budget, ask.settings, ask.observer, (&volume, lasts), options)?;
+    let (tier, outcome) = run(ask.task, (&volume, lasts), options)?;
     let (used, closing) = (Some(tier.disk_use()), Some(tier.cost()));
     // Searching again needs the memory that this one has.
     let kept = if tier.keeps_all_layers() { Kept::Layers(Box::new(tier)) } else { Kept::Dropped };
@@ -103,17 +102,15 @@ pub(super) fn options(ask: &Ask<'_>) -> Options {
 
 /// Searches breadth-first from the initial states, or goes on with what is committed in the volume. The closed set of a search that `lasts` is put to rest when it is complete.
 pub fn run(
-    system: &dyn TransitionSystem,
-    budget: &Budget,
-    settings: &Settings,
-    observer: &dyn Observer,
+    task: Task<'_>,
     (volume, lasts): (&Volume, bool),
     options: Options,
 ) -> Result<(Tier, Outcome), SearchError> {
-    let (mut tier, boundary) = Tier::open(volume, budget, system.shape(), settings.threads, options)?;
+    let (mut tier, boundary) =
+        Tier::open(volume, task.budget, task.system.shape(), task.settings.threads, options)?;
     let outcome = match boundary {
-        Some(boundary) => stages::go_on(system, &mut tier, budget, settings, observer, &boundary)?,
-        None => stages::run(system, &mut tier, budget, settings, observer)?,
+        Some(boundary) => stages::go_on(task, &mut tier, &boundary)?,
+        None => stages::run(task, &mut tier)?,
     };
     if lasts && outcome.ending == Ending::Complete {
         tier.put_to_rest(&outcome.boundary)?;

@@ -1,0 +1,236 @@
+//! Policy of passes: nothing in RAM that grows with the states.
+//!
+//! J. Barnat, L. Brim, P. Šimeček, "I/O efficient accepting cycle detection", CAV 2007: the fix-point of `semi-owcty` with everything that is known of states in sorted files (`bodies/passes/by_file.rs`). What a step brings is written
+//! down with its target, sorted, summed and merged with what is known of the states that are left. A run is told by its cycle among what is left, found by waves over sorted files (`liveness/cycle_on_disk.rs`), and the way there by the
+//! layers of the first search.
+//!
+//! Memory: that of the first search, and after it whatever there is: buffers. I/O: per round and mark a sort of all steps between states that are left, and for each level of reaching and trimming a merge with what it touches. Not on
+//! the fly.
+
+mod checkpoint;
+mod elimination;
+
+use fathom_disk::manifest::RunDirectory;
+use fathom_disk::run::{Run, Tag};
+use fathom_disk::value::Join;
+
+use self::checkpoint::{CheckpointLog, Committed};
+use self::elimination::{Elimination, Task};
+use super::engine::{Body, Engine, Files, Run as EngineRun, Store, Threads};
+use crate::bodies::passes::by_file::{Kept, Snapshot};
+use crate::error::SearchError;
+use crate::files::closed_set::{ALL_RECUR, Reached, Recurs};
+use crate::files::value_runs::ValueRuns;
+use crate::liveness::cycle_on_disk;
+use crate::liveness::rounds::{self, Position};
+use crate::liveness::semi_external::{Outcome, Search, with_stem};
+use crate::proof::ranks::RankLog;
+use crate::traces::lasso::Lasso;
+
+/// What users read of it.
+pub static ENGINE: Engine = Engine {
+    name: "owcty",
+    help: "Fix-point over sorted files, nothing in memory per state, exact: for infinite runs",
+    search: "fix-point, exact",
+    memory: "that of auto, then none",
+    io: "sorts of all steps, a few times",
+    certificate: "closed set and ranks (--certify)",
+    origin: "Barnat, Brim, Simecek 2007: infinite runs, however many states",
+    threads: Threads::Many,
+    files: Files::WhenNeeded,
+    resumes: true,
+    revisits: true,
+    body: Body::Passes,
+    layers: false,
+    stores: &[Store::Tier],
+    options: &[],
+    run: EngineRun::Generated(run),
+};
+
+/// Looks for an accepting run among the states that a complete breadth-first search has reached.
+///
+/// # Errors
+/// If the volume does not suffice, or memory does not for a single state.
+pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
+    Outcome::unless_stopped(proven(search, reached, None))
+}
+
+/// The same, and if there is no accepting run, ranks that prove it are committed in a directory, whose volume is that of the search. Its files are marked with the tag. A search
+/// that was interrupted goes on from its last commit: between two passes, or between two merges of one.
+pub fn run_certified(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    directory: &mut RunDirectory,
+    tag: Tag,
+) -> Result<Outcome, SearchError> {
+    Outcome::unless_stopped(proven(search, reached, Some((directory, tag))))
+}
+
+/// Where ranks go.
+type Certificate<'c> = (&'c mut RunDirectory, Tag);
+
+/// What files of values begin with.
+const PREFIX: &str = "kept";
+/// The part of memory that the states are put in order with: one in so many.
+const ORDER_PART: usize = 4;
+
+fn proven(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    mut certificate: Option<Certificate<'_>>,
+) -> Result<Outcome, SearchError> {
+    let Search { system, weak, recurs, volume, room, .. } = *search;
+    // Ranks of an automaton that is not weak are of all states.
+    let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { recurs };
+    let place = ValueRuns::new(volume, room.budget(), system.shape(), Join::Sum, PREFIX)?;
+    let (mut outcome, kept, ranks) = match &mut certificate {
+        Some((directory, tag)) => {
+            let committed = Committed::of(directory)?;
+            if committed.is_none() {
+                // Whatever another engine has left there is of no use.
+                directory.commit(&[], &[])?;
+            }
+            let ranks = RankLog::new(directory, *tag, system.shape(), weak, room.budget())?;
+            ranked_passes(search, reached, recurs, (&place, committed), directory, ranks)?
+        }
+        None => {
+            let kept = Kept { recurs, run: in_order(search, reached, recurs, &place)? };
+            let (outcome, kept) = passes(search, &place, begun(kept), None)?;
+            (outcome, kept, None)
+        }
+    };
+    if outcome.stopped {
+        return Ok(outcome);
+    }
+    outcome.left = kept.run.count();
+    match (&mut certificate, ranks) {
+        (Some((directory, _)), Some(ranks)) if outcome.left == 0 => {
+            drop(kept);
+            outcome.classes = Some(ranks.finish(directory)?.count());
+        }
+        _ if outcome.left == 0 => {}
+        (certificate, ranks) => {
+            drop(ranks);
+            let mut figures = (0, 0);
+            outcome.take(lasso(search, reached, kept, &mut figures))?;
+            (outcome.visits, outcome.edges) = (outcome.visits + figures.0, outcome.edges + figures.1);
+            if let Some((directory, _)) = certificate
+                && !outcome.untraced
+            {
+                // There is nothing to prove, and nothing to go on with.
+                directory.commit(&[], &[])?;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// What passes go on from.
+struct Begun<'r> {
+    kept: Kept<'r>,
+    position: Position,
+    counted: bool,
+    snapshot: Option<Snapshot>,
+}
+
+fn begun(kept: Kept<'_>) -> Begun<'_> {
+    let position = Position { before: kept.run.count(), ..Position::default() };
+    Begun { kept, position, counted: false, snapshot: None }
+}
+
+/// Passes, until nothing changes: what they came to, and the states that are left.
+fn passes<'a>(
+    search: &Search<'_>,
+    place: &ValueRuns,
+    begun: Begun<'a>,
+    mut lasting: Option<(&RankLog, CheckpointLog<'_>)>,
+) -> Result<(Outcome, Kept<'a>), SearchError> {
+    let Search { system, weak, threads, disk_room, observer, .. } = *search;
+    let task = Task { system, only_marked: weak, threads: threads.max(1), place, room: disk_room, observer };
+    let Begun { kept, mut position, counted, snapshot: taken_up } = begun;
+    let ranks = lasting.as_ref().map(|(ranks, _)| *ranks);
+    let stored_bytes = kept.run.bytes();
+    let log = lasting.as_mut().map(|(_, log)| log);
+    let mut left = Elimination { task, kept, counted, taken_up, ranks, log, visits: 0, edges: 0 };
+    let marks = if weak { 0 } else { system.shape().mark_count };
+    let finished = rounds::run(&mut left, &mut position, (marks, weak))?;
+    let Elimination { kept, visits, edges, .. } = left;
+    let outcome = Outcome {
+        stopped: !finished,
+        rounds: position.rounds,
+        visits,
+        edges,
+        stored_bytes,
+        ..Outcome::default()
+    };
+    Ok((outcome, kept))
+}
+
+/// Passes that tell ranks, from the last checkpoint on: what they came to, the states that are left, and the ranks.
+fn ranked_passes<'a>(
+    search: &Search<'a>,
+    reached: &dyn Reached,
+    recurs: Recurs<'a>,
+    (place, committed): (&ValueRuns, Option<Committed>),
+    directory: &mut RunDirectory,
+    ranks: RankLog,
+) -> Result<(Outcome, Kept<'a>, Option<RankLog>), SearchError> {
+    let taken_up = committed.as_ref().map(|committed| committed.position.rounds);
+    let (ranks, begun) = match committed {
+        Some(Committed { position, kept, counted, snapshot, classes, ranks: runs, made, files }) => {
+            place.resume(made);
+            place.set_committed(files);
+            let kept = Kept { recurs, run: place.open(&kept)? };
+            (ranks.taken_up(classes, runs), Begun { kept, position, counted, snapshot })
+        }
+        None => {
+            let kept = Kept { recurs, run: in_order(search, reached, recurs, place)? };
+            if search.weak {
+                ranks.take_others(reached, recurs, search.observer)?;
+            }
+            (ranks, begun(kept))
+        }
+    };
+    let mut log = CheckpointLog::new(directory, &ranks, place, search.commit_every);
+    if taken_up.is_none() {
+        log.commit(begun.position, &begun.kept.run, begun.counted, None)?;
+    }
+    let (outcome, kept) = passes(search, place, begun, Some((&ranks, log)))?;
+    Ok((Outcome { taken_up, ..outcome }, kept, Some(ranks)))
+}
+
+/// What was reached and may recur, in one run; numbers mean nothing yet.
+fn in_order(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    recurs: Recurs<'_>,
+    place: &ValueRuns,
+) -> Result<Run, SearchError> {
+    let Search { volume, observer, .. } = *search;
+    let (budget, words) = (place.budget(), place.words());
+    let mut writer = place.writer()?;
+    reached.visit_sorted(volume, budget, observer, budget.free() / ORDER_PART, &mut |keys| {
+        if observer.stop() {
+            return Err(SearchError::Stopped);
+        }
+        let recurring = keys.chunks_exact(words).filter(|key| recurs(key));
+        Ok(recurring.into_iter().try_for_each(|key| writer.push_with(key, &[0]))?)
+    })?;
+    Ok(writer.finish_run(false)?)
+}
+
+/// A run that goes round in what is left.
+fn lasso(
+    search: &Search<'_>,
+    reached: &dyn Reached,
+    kept: Kept<'_>,
+    figures: &mut (u64, u64),
+) -> Result<Lasso, SearchError> {
+    let Search { system, weak, .. } = *search;
+    // On a cycle of marked steps every mark is met.
+    let mark_count = if weak { 0 } else { system.shape().mark_count };
+    let marks = if mark_count >= 64 { u64::MAX } else { (1 << mark_count) - 1 };
+    let cycle = cycle_on_disk::find(search, &kept, marks, figures)?;
+    drop(kept);
+    with_stem(search, reached, &cycle)
+}

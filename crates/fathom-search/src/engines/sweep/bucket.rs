@@ -1,0 +1,209 @@
+//! Which states of the current value were met in this sweep?
+//!
+//! All that were met are in a table in memory. A state has one value, so those of other buckets that are still in it disturb nobody: the table is not emptied when a bucket is entered, only when it
+//! is full. So small buckets cost nothing of their own, however many there are. A table that is full goes to disk as a sorted run, which is asked as long as the bucket lasts; where there is not
+//! even memory for a table, the states of each stage do.
+//!
+//! What is in the table was expanded or is about to be, in this sweep or in an earlier one: it is never wrong to leave it out.
+
+use fathom_disk::budget::{Budget, Charge, ChargedVec};
+use fathom_disk::error::DiskError;
+use fathom_disk::run::sweep::retain_unmarked;
+use fathom_disk::run::{Prober, RunConfig, RunWriter};
+use fathom_disk::set::{KeyStream, Sorter, Tiers};
+use fathom_disk::table::Table;
+
+use super::earlier::prober;
+use super::sizes::Sizes;
+use crate::files::place::Place;
+
+/// The states of a bucket, as far as they were met.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    /// None if there is no memory for one.
+    table: Option<Table>,
+    /// What the table may take, which is taken from the search's own.
+    table_budget: Budget,
+    _table_charge: Charge,
+    /// What went to disk of this bucket.
+    parts: Tiers,
+    /// The states of this stage, where there is no table.
+    writer: Option<RunWriter>,
+    prober: Option<Prober>,
+    new: Vec<u32>,
+    found: ChargedVec<bool>,
+    _new_charge: Charge,
+}
+
+impl Bucket {
+    pub(super) fn new(place: &Place, sizes: &Sizes) -> Result<Bucket, DiskError> {
+        let table_budget = Budget::new(sizes.table_bytes);
+        Ok(Bucket {
+            table: usable_table(place, &table_budget),
+            _table_charge: place.budget.charge("bucket", sizes.table_bytes)?,
+            table_budget,
+            parts: Tiers::new(sizes.fan),
+            writer: None,
+            prober: None,
+            new: Vec::with_capacity(sizes.piece_keys),
+            found: ChargedVec::with_capacity(&place.budget, "bucket", 0)?,
+            _new_charge: place.budget.charge("bucket", sizes.piece_keys * 4)?,
+        })
+    }
+
+    /// Begins another bucket.
+    pub(super) fn enter(&mut self, place: &Place) -> Result<(), DiskError> {
+        if self.parts.runs().next().is_some() {
+            let names: Vec<String> = self.parts.runs().map(|(_, run)| run.name().to_owned()).collect();
+            self.parts = Tiers::new(self.parts.fan());
+            names.iter().try_for_each(|name| place.volume.remove(name))?;
+        }
+        Ok(())
+    }
+
+    /// Leaves those of some ascending records in `fresh` that were not met, at most a piece; they are met from now on.
+    pub(super) fn sift(
+        &mut self,
+        place: &Place,
+        sizes: &Sizes,
+        records: &[u64],
+        fresh: &mut ChargedVec<u64>,
+    ) -> Result<(), DiskError> {
+        fresh.clear();
+        if self.insert(place, sizes, records, fresh)? {
+            return self.retain_unmet(place, sizes, fresh);
+        }
+        // No table: all are looked for on disk, and go there.
+        fresh.clear();
+        fresh.extend(records)?;
+        self.retain_unmet(place, sizes, fresh)?;
+        if !fresh.is_empty() {
+            let config = config(place, sizes);
+            let writer = match &mut self.writer {
+                Some(writer) => writer,
+                none => none.insert(place.run_writer(&config)?),
+            };
+            writer.push(fresh)?;
+        }
+        Ok(())
+    }
+
+    /// Inserts records into the table and appends those to `fresh` that were not there. False if there is no table.
+    fn insert(
+        &mut self,
+        place: &Place,
+        sizes: &Sizes,
+        records: &[u64],
+        fresh: &mut ChargedVec<u64>,
+    ) -> Result<bool, DiskError> {
+        let words = place.width.words();
+        let mut rest = records;
+        while let Some(table) = &mut self.table {
+            self.new.clear();
+            let outcome = table.insert_batch(rest, &mut self.new);
+            for index in &self.new {
+                fresh.extend(&rest[*index as usize * words..][..words])?;
+            }
+            let Err(full) = outcome else { return Ok(true) };
+            if full.done == 0 && table.is_empty() {
+                return Err(full.reason.into());
+            }
+            rest = &rest[full.done * words..];
+            self.spill(place, sizes)?;
+        }
+        Ok(false)
+    }
+
+    /// Drops records that are on disk.
+    fn retain_unmet(
+        &mut self,
+        place: &Place,
+        sizes: &Sizes,
+        records: &mut ChargedVec<u64>,
+    ) -> Result<(), DiskError> {
+        if records.is_empty() || self.parts.runs().next().is_none() {
+            return Ok(());
+        }
+        let words = place.width.words();
+        self.found.clear();
+        self.found.resize(records.len() / words, false)?;
+        let prober = prober(&mut self.prober, place, sizes, place.width)?;
+        self.parts.look_up(prober, records, &mut self.found)?;
+        let kept = retain_unmarked(words, records, &mut self.found);
+        records.truncate(kept);
+        Ok(())
+    }
+
+    /// Writes the table to disk and goes on with an empty one.
+    fn spill(&mut self, place: &Place, sizes: &Sizes) -> Result<(), DiskError> {
+        let Some(table) = self.table.take() else { return Ok(()) };
+        self.let_go();
+        let name = place.fresh_name("bucket");
+        let mut sorter =
+            Sorter::new(&place.volume, &place.budget, &name, place.width, place.tag, sizes.sort_bytes)?;
+        let mut outcome = Ok(());
+        table.for_each(|record| {
+            if outcome.is_ok() {
+                outcome = sorter.push(record);
+            }
+        });
+        outcome?;
+        let sorted = sorter.finish()?;
+        let mut writer = place.run_writer(&config(place, sizes))?;
+        let mut stream = sorted.stream()?;
+        while stream.advance()? {
+            writer.push(stream.keys())?;
+        }
+        drop(stream);
+        sorted.remove()?;
+        self.add_part(place, sizes, writer)?;
+        drop(table);
+        self.table = Some(Table::new(place.width.bits(), &self.table_budget)?);
+        Ok(())
+    }
+
+    /// Lets go of what looks up: it is made again when it is needed, and until then its memory serves others.
+    pub(super) fn let_go(&mut self) {
+        self.prober = None;
+    }
+
+    fn add_part(&mut self, place: &Place, sizes: &Sizes, writer: RunWriter) -> Result<(), DiskError> {
+        self.let_go();
+        self.parts.insert(0, writer.finish_run(false)?);
+        let config = config(place, sizes);
+        while let Some(level) = self.parts.due() {
+            place.merge(&mut self.parts, Some(level), &config, sizes.scan_bytes)?;
+        }
+        while self.parts.runs().count() > sizes.runs_max {
+            place.merge(&mut self.parts, None, &config, sizes.scan_bytes)?;
+        }
+        // No commit names them.
+        self.parts.retired().iter().try_for_each(|name| Ok(place.volume.remove(name)?))
+    }
+
+    /// The stage is over.
+    pub(super) fn end_stage(&mut self, place: &Place, sizes: &Sizes) -> Result<(), DiskError> {
+        match self.writer.take() {
+            Some(writer) => self.add_part(place, sizes, writer),
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes on disk.
+    pub(super) fn disk_bytes(&self) -> u64 {
+        self.parts.runs().map(|(_, run)| run.bytes()).sum()
+    }
+}
+
+/// An empty table, if there is memory for one that is not.
+fn usable_table(place: &Place, budget: &Budget) -> Option<Table> {
+    let bits = place.width.bits();
+    let mut tried = Table::new(bits, budget).ok()?;
+    tried.insert_batch(&vec![0; place.width.words()], &mut Vec::new()).ok()?;
+    drop(tried);
+    Table::new(bits, budget).ok()
+}
+
+fn config(place: &Place, sizes: &Sizes) -> RunConfig {
+    RunConfig::within(place.width, place.tag, sizes.write_bytes)
+}
