@@ -6,7 +6,7 @@ use fathom_disk::budget::{Budget, BudgetError, ChargedVec};
 use fathom_exec::interpreter::Interpreter;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
-use fathom_model::system::{Query, TransitionSystem, expand_some, initial_all};
+use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 use fathom_search::error::SearchError;
 use fathom_search::task::watch::Condition;
 use fathom_search::traces::path::{PathBuilder, Room};
@@ -14,6 +14,7 @@ use fathom_search::traces::path::{PathBuilder, Room};
 use crate::model::assemble::Model;
 use crate::questions::plan::Plan;
 use crate::questions::property::PropertyKind;
+use crate::trace::value::Value;
 use crate::trace::{self, SavedTrace, Trace, TraceStep};
 
 /// A run that is made step by step.
@@ -92,18 +93,16 @@ impl<'m> Simulation<'m> {
         &self.records[self.length() * self.words()..]
     }
 
-    /// The values of the state that differ from the state before; all of them in the first.
-    pub fn changed(&self) -> Vec<(String, String)> {
-        let now = self.values();
-        let Some(earlier) = self.length().checked_sub(1) else { return now };
-        let record = &self.records[earlier * self.words()..][..self.words()];
-        let before = self.system.describe(Query::Record(record)).values;
-        now.into_iter().zip(before).filter(|(now, before)| now != before).map(|(now, _)| now).collect()
+    /// The values of the state.
+    pub fn state(&self) -> Value {
+        trace::state_value(self.model, &self.system, self.record())
     }
 
-    /// The values of the state.
-    pub fn values(&self) -> Vec<(String, String)> {
-        self.system.describe(Query::Record(self.record())).values
+    /// The values of the state before, if there is one.
+    pub fn earlier(&self) -> Option<Value> {
+        let earlier = self.length().checked_sub(1)?;
+        let record = &self.records[earlier * self.words()..][..self.words()];
+        Some(trace::state_value(self.model, &self.system, record))
     }
 
     /// How many steps can be taken.
@@ -166,7 +165,7 @@ impl<'m> Simulation<'m> {
             let action = state.step.as_ref().map(|step| step.action);
             let step = (0..self.steps.step_count()).find(|step| Some(self.steps.action(*step)) == action);
             let taken = step.map_or(Ok(false), |step| self.take(step))?;
-            if !taken || self.values() != state.state {
+            if !taken || self.state().plain() != state.state.plain() {
                 return Err(SimulationError::Foreign(number));
             }
         }

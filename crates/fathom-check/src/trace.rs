@@ -16,8 +16,11 @@ use fathom_search::traces::path::{Path, PathReader};
 use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
 
+use self::value::Value;
 use crate::model::subject::Subject;
 use crate::model::system::System;
+
+pub mod value;
 
 /// A run of the model that can be told in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +31,8 @@ pub struct Trace {
     pub minimal: &'static str,
     /// What goes wrong at the end, if that is a fault.
     pub fault: Option<TraceFault>,
+    /// Why the condition that was looked for is met at the end, if it is one about the values of a state.
+    pub because: Option<Because>,
     /// The states. None if no state was made.
     path: Option<Path>,
     cycle: Option<Cycle>,
@@ -65,31 +70,30 @@ pub struct SavedTrace {
     pub cycle: Vec<TraceState>,
     /// What goes wrong at the end, if that is a fault.
     pub fault: Option<TraceFault>,
+    /// Why the condition that was looked for is met at the end, if it is one about the values of a state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<Because>,
 }
 
 /// The states of a run in words, one after the other.
 pub struct States<'a> {
     system: System<'a>,
-    source: Option<&'a SourceText>,
+    subject: &'a dyn Subject,
     trace: &'a Trace,
     reader: Option<PathReader<'a>>,
     next: u64,
     /// The record and the values of the state before, and the action that leaves it.
-    before: Option<(Vec<u64>, Values, u32)>,
+    before: Option<(Vec<u64>, Value, u32)>,
 }
-
-/// All values of a state, by name.
-type Values = Vec<(String, String)>;
 
 /// A state and how it came about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceState {
     /// The step that leads here; none for the first.
     pub step: Option<TraceStep>,
-    /// All values by name, in the order of the model.
-    #[serde(with = "in_order")]
-    pub state: Vec<(String, String)>,
-    /// The names of those that differ from the state before (of the first state: all).
+    /// All values by name, in the order of the model and nested as there.
+    pub state: Value,
+    /// The names of those that differ from the state before (of the first state: all), as [`Value::changed`] has them.
     pub changed: Vec<String>,
     /// The atoms of the formula that are true here; only along a lasso.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,6 +157,30 @@ pub struct TraceFault {
     pub line: Option<usize>,
     /// The column.
     pub column: Option<usize>,
+    /// What was wrong about the value: `count` would become 4, outside 0..3.
+    #[serde(default)]
+    pub detail: Option<String>,
+    /// What stands there in the source.
+    #[serde(default)]
+    pub expression: Option<String>,
+    /// What was read there, by name.
+    #[serde(default = "nothing")]
+    pub values: Value,
+}
+
+/// Why a condition is true or false in a state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Because {
+    /// The condition.
+    pub condition: String,
+    /// Whether it is true.
+    pub holds: bool,
+    /// The values that decided it, by name.
+    pub values: Value,
+}
+
+fn nothing() -> Value {
+    Value::Record(Vec::new())
 }
 
 /// What goes wrong at the end of a path.
@@ -182,7 +210,7 @@ impl Trace {
     ) -> Trace {
         let Lasso { path, cycle_start } = lasso;
         let cycle = Some(Cycle { start: cycle_start, stutter, labels, atoms, automaton });
-        Trace { kind: "lasso", minimal: "none", fault: None, path: Some(path), cycle }
+        Trace { kind: "lasso", minimal: "none", fault: None, because: None, path: Some(path), cycle }
     }
 
     /// A path, and what goes wrong at its end.
@@ -196,7 +224,16 @@ impl Trace {
         let last = path.as_ref().map_or(Ok(None), Path::last_record)?;
         let fault = trouble.map(|trouble| fault(system, source, last.as_deref(), trouble));
         let minimal = if shortest { "path" } else { "none" };
-        Ok(Trace { kind: "path", minimal, fault, path, cycle: None })
+        Ok(Trace { kind: "path", minimal, fault, because: None, path, cycle: None })
+    }
+
+    /// The same, with why a label of the system is what it is in the last state.
+    pub(crate) fn because(self, system: &dyn TransitionSystem, label: usize) -> Result<Trace, SearchError> {
+        let Some(record) = self.path.as_ref().map_or(Ok(None), Path::last_record)? else { return Ok(self) };
+        let words = system.describe(Query::Label { record: &record, label });
+        let Some(((_, verdict), read)) = words.values.split_first() else { return Ok(self) };
+        let (condition, holds, values) = (words.title.clone(), verdict == "true", named_values(read));
+        Ok(Trace { because: Some(Because { condition, holds, values }), ..self })
     }
 
     /// How many steps it has, those of a cycle once.
@@ -223,7 +260,7 @@ impl Trace {
         let labels = self.cycle.as_ref().map_or(&[][..], |cycle| &cycle.labels);
         Ok(States {
             system: subject.reference(labels),
-            source: subject.source(),
+            subject,
             trace: self,
             reader: self.path.as_ref().map(Path::reader).transpose()?,
             next: 0,
@@ -238,8 +275,12 @@ impl Trace {
     pub fn lines(&self, subject: &dyn Subject) -> Result<Vec<String>, SearchError> {
         let line = |state: TraceState| {
             let title = state.step.as_ref().map_or("initial state", |step| &step.title);
-            let changed = state.state.iter().filter(|(name, _)| state.changed.contains(name));
-            let values: Vec<String> = changed.map(|(name, value)| format!("{name} = {value}")).collect();
+            let mut values = Vec::new();
+            state.state.for_each(&mut |name, value| {
+                if state.changed.iter().any(|changed| changed == name) {
+                    values.push(format!("{name} = {value}"));
+                }
+            });
             format!(
                 "{title}: {}",
                 if values.is_empty() { "nothing changes".into() } else { values.join(", ") }
@@ -265,6 +306,11 @@ impl States<'_> {
         Ok(())
     }
 
+    /// The state that was told last, if any was.
+    pub fn last_value(&self) -> Option<&Value> {
+        self.before.as_ref().map(|(_, value, _)| value)
+    }
+
     fn state(&mut self) -> Result<Option<TraceState>, SearchError> {
         let cycle = self.trace.cycle.as_ref();
         let Some(reader) = &mut self.reader else { return Ok(None) };
@@ -277,14 +323,12 @@ impl States<'_> {
             return Ok(None);
         }
         let state = reader.get(place)?;
-        let values = self.system.describe(Query::Record(state.record)).values;
+        let value = state_value(self.subject, &self.system, state.record);
         let step = self.before.as_ref().map(|(from, _, action)| match cycle {
             Some(cycle) if cycle.stutter == *action => TraceStep::stay(*action),
-            _ => step(&self.system, self.source, from, *action),
+            _ => step(&self.system, self.subject.source(), from, *action),
         });
-        let known = self.before.as_ref().map(|(_, values, _)| values);
-        let changed = (0..values.len()).filter(|value| known.is_none_or(|it| it[*value] != values[*value]));
-        let changed = changed.map(|value| values[value].0.clone()).collect();
+        let changed = value.changed(self.before.as_ref().map(|(_, value, _)| value));
         let atoms = cycle.map(|cycle| {
             let mut labels = [Labels::default()];
             self.system.label(Records::new(state.record, state.record.len()), &mut labels);
@@ -294,9 +338,9 @@ impl States<'_> {
         });
         let name = |cycle: &Cycle| cycle.automaton.get(state.note as usize).cloned();
         let automaton = cycle.map(|cycle| name(cycle).unwrap_or_else(|| state.note.to_string()));
-        self.before = Some((state.record.to_vec(), values.clone(), state.action));
+        self.before = Some((state.record.to_vec(), value.clone(), state.action));
         self.next += 1;
-        Ok(Some(TraceState { step, state: values, changed, atoms, automaton }))
+        Ok(Some(TraceState { step, state: value, changed, atoms, automaton }))
     }
 }
 
@@ -321,12 +365,16 @@ impl Serialize for Told<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Told { trace, subject } = *self;
         let states = RefCell::new(trace.states(subject).map_err(S::Error::custom)?);
-        let mut object = serializer.serialize_struct("Trace", 5)?;
+        let mut object = serializer.serialize_struct("Trace", 6)?;
         object.serialize_field("kind", trace.kind)?;
         object.serialize_field("minimal", trace.minimal)?;
         object.serialize_field("stem", &NextStates { states: &states, count: trace.stem_states() })?;
         object.serialize_field("cycle", &NextStates { states: &states, count: trace.cycle_length() })?;
         object.serialize_field("fault", &trace.fault)?;
+        match &trace.because {
+            Some(because) => object.serialize_field("because", because)?,
+            None => object.skip_field("because")?,
+        }
         object.end()
     }
 }
@@ -346,6 +394,14 @@ impl Serialize for NextStates<'_, '_> {
             list.serialize_element(&state.map_err(S::Error::custom)?)?;
         }
         list.end()
+    }
+}
+
+/// A state in a record, as its model nests it.
+pub(crate) fn state_value(subject: &dyn Subject, system: &dyn TransitionSystem, record: &[u64]) -> Value {
+    match subject.program() {
+        Some(program) => Value::of(program, system.shape(), record),
+        None => Value::of_texts(system.describe(Query::Record(record)).values),
     }
 }
 
@@ -400,25 +456,44 @@ fn fault(
     last: Option<&[u64]>,
     trouble: Trouble,
 ) -> TraceFault {
-    let (title, during, span) = match (trouble, last) {
+    let (words, during, stated) = match (trouble, last) {
         (Trouble::Step(fault), Some(record)) => {
             let words = system.describe(Query::Fault { source: record, fault });
-            let step = system.describe(Query::Step { source: record, action: fault.action });
-            (words.title, step.title, words.span)
+            (words, system.describe(Query::Step { source: record, action: fault.action }).title, true)
         }
         (Trouble::Label { label, stated }, Some(record)) => {
-            let words = system.describe(Query::Label { record, label });
-            let title = words.values.first().map_or(String::new(), |(_, value)| value.clone());
-            (title, format!("evaluating {}", words.title), words.span.filter(|_| stated))
+            let mut words = system.describe(Query::Label { record, label });
+            let during = format!("evaluating {}", words.title);
+            words.title = if words.values.is_empty() { String::new() } else { words.values.remove(0).1 };
+            (words, during, stated)
         }
         (Trouble::Start(fault) | Trouble::Step(fault), _) => {
-            let words = system.describe(Query::Start(fault.action));
-            (fault.kind.text().to_owned(), words.title, Some(fault.span))
+            let during = system.describe(Query::Start(fault.action)).title;
+            let title = fault.kind.text().to_owned();
+            (Description { title, span: Some(fault.span), ..Description::default() }, during, true)
         }
-        (Trouble::Label { .. }, None) => (String::new(), String::new(), None),
+        (Trouble::Label { .. }, None) => (Description::default(), String::new(), false),
     };
+    let span = words.span.filter(|_| stated);
     let (line, column) = position(source, span);
-    TraceFault { title, during, line, column }
+    let text = line
+        .and(source)
+        .zip(span)
+        .and_then(|(source, span)| source.text().get(span.start as usize..span.end as usize));
+    TraceFault {
+        title: words.title,
+        during,
+        line,
+        column,
+        detail: words.detail,
+        expression: text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        values: named_values(&words.values),
+    }
+}
+
+/// Names and texts of single values.
+fn named_values(read: &[(String, String)]) -> Value {
+    Value::Record(read.iter().map(|(name, text)| (name.clone(), Value::of_text(text.clone()))).collect())
 }
 
 /// Line and column; none for a span that is nowhere in particular.
@@ -429,44 +504,5 @@ fn position(source: Option<&SourceText>, span: Option<Span>) -> (Option<usize>, 
             (Some(position.line), Some(position.column))
         }
         None => (None, None),
-    }
-}
-
-/// Pairs as an object that keeps their order, both ways.
-mod in_order {
-    use std::fmt;
-
-    use serde::de::{MapAccess, Visitor};
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        pairs: &[(String, String)],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<(String, String)>, D::Error> {
-        deserializer.deserialize_map(Pairs)
-    }
-
-    struct Pairs;
-
-    impl<'de> Visitor<'de> for Pairs {
-        type Value = Vec<(String, String)>;
-
-        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            formatter.write_str("an object of names and values")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut pairs = Vec::new();
-            while let Some(pair) = map.next_entry()? {
-                pairs.push(pair);
-            }
-            Ok(pairs)
-        }
     }
 }

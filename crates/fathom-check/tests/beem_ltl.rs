@@ -62,6 +62,15 @@ fn resources() -> Resources {
 }
 
 fn verdict(model: &Model, property: &LivenessProperty, engine: LivenessEngine) -> Verdict {
+    verdict_within(model, property, engine, &resources())
+}
+
+fn verdict_within(
+    model: &Model,
+    property: &LivenessProperty,
+    engine: LivenessEngine,
+    resources: &Resources,
+) -> Verdict {
     let settings = LivenessSettings {
         engine,
         fair: Vec::new(),
@@ -69,7 +78,7 @@ fn verdict(model: &Model, property: &LivenessProperty, engine: LivenessEngine) -
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };
-    let checked = liveness::check(model, property, &settings, &resources(), &Clock::new(None), None);
+    let checked = liveness::check(model, property, &settings, resources, &Clock::new(None), None);
     checked.expect("the machine suffices").verdict()
 }
 
@@ -155,4 +164,55 @@ fn property_processes_have_their_published_verdicts_and_products() {
     }
     eprintln!("{compared} property processes");
     assert!(compared >= 80, "the table has changed its shape");
+}
+
+/// Where a product of some hundred thousand states has no memory but for buffers, passes over files decide, chosen by the user or by `auto`.
+#[test]
+fn property_processes_have_their_published_verdicts_in_little_memory() {
+    let Some(folder) = corpus("property_processes_have_their_published_verdicts_in_little_memory") else {
+        return;
+    };
+    let resources = Resources { data_budget: Some(256 << 10), ..resources() };
+    let mut compared = 0;
+    for row in table(&folder, "property-processes.tsv") {
+        if row[3].parse::<u64>().map_or(true, |states| states > STATES_MAX) {
+            continue;
+        }
+        let model = model(&folder.join("property-processes").join(&row[0]), &row[0]);
+        let property = LivenessProperty::of_model(&model).expect("it is understood").expect("it is there");
+        for engine in [LivenessEngine::Owcty, LivenessEngine::Auto] {
+            let found = verdict_within(&model, &property, engine, &resources);
+            assert_eq!(found.word(), row[2], "{} with {}", row[0], engine.name());
+        }
+        compared += 1;
+    }
+    eprintln!("{compared} property processes");
+    assert!(compared >= 60, "the table has changed its shape");
+}
+
+#[test]
+fn formulas_have_their_published_verdicts_in_little_memory() {
+    let Some(folder) = corpus("formulas_have_their_published_verdicts_in_little_memory") else { return };
+    let resources = Resources { data_budget: Some(256 << 10), ..resources() };
+    let sizes: HashMap<String, u64> = table(&folder, "reference.tsv")
+        .into_iter()
+        .filter_map(|row| Some((row[0].clone(), row[1].parse().ok()?)))
+        .collect();
+    let mut compared = 0;
+    // The largest of every third: all of them are left to the task.
+    let rows = table(&folder, "ltl.tsv").into_iter().enumerate();
+    for (number, row) in rows {
+        let most = if number % 3 == 0 { STATES_MAX } else { GENERATED_MAX };
+        if sizes.get(&row[0]).is_none_or(|states| *states > most) {
+            continue;
+        }
+        let model = model(&folder.join("models").join(format!("{}.dve", row[0])), &row[0]);
+        let questions = LivenessQuestions { formulas: vec![row[2].clone()], ..LivenessQuestions::default() };
+        let property = &questions.properties(&model).expect("published formulas are understood")[0];
+        let found = verdict_within(&model, property, LivenessEngine::Owcty, &resources);
+        assert_eq!(found.word(), expected(&row), "{} {}: {}", row[0], row[1], row[2]);
+        compared += 1;
+    }
+    eprintln!("{compared} formulas");
+    assert!(compared > 100, "there are more formulas of that size");
 }

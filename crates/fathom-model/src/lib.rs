@@ -17,6 +17,7 @@
 //! | [`record`] | what are the bytes of a state, and how are many of them held? |
 //! | [`tag`] | how does a record carry a small number beside it? |
 //! | [`shape`] | what does a search know of a record? |
+//! | [`structure`] | how are the values of a state nested? |
 //! | [`symmetry`] | which states are alike, and which stands for all? |
 //! | [`rust`] | how is a system written in Rust? |
 //! | [`system`] | the seam: what is a step relation? |
@@ -36,6 +37,7 @@ pub mod rust;
 pub mod shape;
 pub mod span;
 pub mod steps;
+pub mod structure;
 pub mod symmetry;
 pub mod system;
 pub mod tag;

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use crate::expression::{Domain, Expression, Overflow};
 use crate::span::Span;
 use crate::steps::ProcessSet;
+use crate::structure::Structure;
 
 pub use crate::expression::{Assignment, Place, ProcessId, Statement, VariableId};
 pub use crate::steps::LABELS_MAX;
@@ -59,6 +60,8 @@ pub struct Program {
     pub property: Option<PropertyProcess>,
     /// What the model's language calls the parts of a state, if that is not the variables' names and numbers.
     pub words: Option<Arc<Words>>,
+    /// How the model's text nests the values of a state; none if it is not known.
+    pub structure: Option<Arc<Structure>>,
 }
 
 /// What the model's language calls the parts of a state; all by variable, temporaries left out.

@@ -23,7 +23,7 @@ use fathom_search::task::{Ending, Observer, Outcome, Settings, Task, Tuning, Uno
 use fathom_search::traces::path::Room;
 use fathom_search::traces::trace::path_through_stages;
 use oracle::bfs::{Explored, Limits, explore};
-use oracle::forms::random_graph;
+use oracle::forms::{Form, random_graph};
 use oracle::graph::Graph;
 use oracle::random::Random;
 
@@ -196,6 +196,22 @@ fn a_sweep_on_disk_finds_what_the_judge_finds() {
         }
     }
     assert!(with_regress > 200 && without > 200, "{with_regress} with regress, {without} without");
+}
+
+#[test]
+fn a_bucket_larger_than_memory_is_expanded_whole() {
+    let mut random = Random::new(74);
+    for bytes in [6 << 10, 24 << 10, 96 << 10] {
+        let successors = Form::Sparse.successors(4000, &mut random);
+        let graph = Graph::new(&successors, &[0]);
+        let judge = explore(&graph, Limits::states(10_000)).expect("it is small");
+        for value in [0, 2].map(|number| measures(&judge).swap_remove(number)) {
+            for (threads, keep) in [(1, true), (2, false), (2, true)] {
+                let way = Way { threads, tuning: TUNINGS[1], bytes, queue: Queue::Radix, keep };
+                check(&graph, &judge, &value, way);
+            }
+        }
+    }
 }
 
 /// Which system is searched, and how.

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use contract::{
-    TUNINGS, actions_of, check_against_judge, compare_counts, conditions, expected_finding, widest,
+    TUNINGS, actions_of, check_against_judge, compare_counts, compare_duplicates, conditions,
+    expected_finding, widest,
 };
 use fathom_disk::budget::Budget;
 use fathom_disk::manifest::RunDirectory;
@@ -31,6 +32,7 @@ use fathom_search::files::closing_cost::ClosingCost;
 use fathom_search::task::watch::Finding;
 use fathom_search::task::{Ending, Observer, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::Room;
+use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Explored, Limits, explore};
 use oracle::forms::random_graph;
 use oracle::graph::{Embedding, Graph};
@@ -548,13 +550,15 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
     };
     let notes = Notes::default();
     let (kept, outcome, budget) = search(&notes);
+    assert!(outcome.duplicates.missed.is_some(), "they are counted in memory and on disk");
+    compare_duplicates(&outcome, judge);
     let moved = notes.moved.load(Ordering::Relaxed);
     notes.compare(judge);
     for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
         let expected = expected_finding(*condition, judge);
         assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
         if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
-            let path = kept.path_to(system, &Room::in_memory(&budget), &Unobserved, (layer, &record));
+            let path = path_to(system, &kept, &Room::in_memory(&budget), &Unobserved, (layer, &record));
             let path = path.expect("the budget suffices").expect("layers are kept");
             let expected = judge.path_to(state.expect("a finding with a record is at a state"));
             assert_eq!(path.records().expect("memory does not fail"), judge.records_along(&expected));

@@ -38,7 +38,7 @@ fn moment(folder: &Path) -> &'static str {
     let committed = manifest.map_or_else(Vec::new, |path| std::fs::read(path).unwrap_or_default());
     let names = |name: &str| committed.windows(name.len()).any(|part| part == name.as_bytes());
     match () {
-        () if names("left-") => "between passes",
+        () if names("left-") || names("kept-") => "between passes",
         () if !committed.is_empty() => "passes",
         () if folder.join("passes").exists() => "ordering",
         () => "generating",

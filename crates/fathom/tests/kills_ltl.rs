@@ -39,24 +39,27 @@ const QUESTIONS: [Question; 3] = [
     },
 ];
 
+/// Passes by number, and over files.
+const ENGINES: [&str; 2] = ["semi-owcty", "owcty"];
+
 /// What every check of a product must find.
 fn facts(ran: &Ran) -> [Value; 5] {
     ["states", "transitions", "depth", "layers", "checksum"].map(|field| ran.json()[field].clone())
 }
 
 impl Question {
-    fn words(&self) -> Vec<String> {
+    fn words(&self, engine: &str) -> Vec<String> {
         let model = model("bakery_four.dve");
         let mut words = vec!["check", &model, "--const", self.limit, "--only", "--ltl", self.formula];
-        words.extend(["--engine", "semi-owcty", "--json", "-", "--quiet"]);
+        words.extend(["--engine", engine, "--json", "-", "--quiet"]);
         if self.fair {
             words.extend(["--fair", "weak"]);
         }
         words.into_iter().map(str::to_owned).collect()
     }
 
-    fn ask(&self, more: &[&str]) -> std::process::Command {
-        let words = self.words();
+    fn ask(&self, engine: &str, more: &[&str]) -> std::process::Command {
+        let words = self.words(engine);
         let mut command = fathom(&words.iter().map(String::as_str).collect::<Vec<_>>());
         command.args(more);
         command
@@ -87,7 +90,7 @@ impl Moments {
         let committed = manifest("passes").map_or(Vec::new(), |path| std::fs::read(path).unwrap_or_default());
         let names = |name: &str| committed.windows(name.len()).any(|part| part == name.as_bytes());
         *(match () {
-            () if names("left-") => &mut self.between,
+            () if names("left-") || names("kept-") => &mut self.between,
             () if !committed.is_empty() => &mut self.passes,
             () if there("passes") => &mut self.ordering,
             () if manifest("states").is_some() => &mut self.generating,
@@ -106,10 +109,11 @@ fn a_check_that_is_killed_goes_on_and_finds_the_same() {
     let mut random = Random::new(23);
     let mut moments = Moments::default();
     let mut rounds = 0;
-    while moments.sum() < kills || rounds < QUESTIONS.len() {
+    while moments.sum() < kills || rounds < QUESTIONS.len() * ENGINES.len() {
         let question = &QUESTIONS[rounds % QUESTIONS.len()];
+        let engine = ENGINES[rounds / QUESTIONS.len() % ENGINES.len()];
         rounds += 1;
-        let plain = Ran::of(question.ask(&[]).output().expect("it runs"));
+        let plain = Ran::of(question.ask(engine, &[]).output().expect("it runs"));
         let expected = facts(&plain);
         question.assert_answered(&plain, &expected);
         let place = tempfile::tempdir().expect("a folder");
@@ -121,7 +125,7 @@ fn a_check_that_is_killed_goes_on_and_finds_the_same() {
             let (ram, threads) = (["24MiB", "40MiB", "80MiB"][random.below(3)], ["1", "2"][random.below(2)]);
             let store = ["tier", "auto"][random.below(2)];
             let more = ["--dir", &path, "--commit-every", "1ms", "--ram", ram];
-            let mut command = question.ask(&more);
+            let mut command = question.ask(engine, &more);
             command.args(search_folder::resume(&path));
             command.args(["--threads", threads]);
             if store == "tier" {

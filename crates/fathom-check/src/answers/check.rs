@@ -448,7 +448,11 @@ impl Judge<'_> {
             Err(Refusal::Machine(error)) => return Err(error.into()),
             replayed => replayed.map_err(|refusal| refuse(refusal.to_string()))?,
         }
-        Ok(Trace::of(&judge, subject.source(), Some(path), trouble, shortest)?)
+        let trace = Trace::of(&judge, subject.source(), Some(path), trouble, shortest)?;
+        match claim {
+            Claim::Label { label, .. } => Ok(trace.because(&judge, label)?),
+            _ => Ok(trace),
+        }
     }
 }
 
@@ -469,7 +473,7 @@ fn claim(
         (Condition::Fault | Condition::Never, None) => {
             let faults = |label: &usize| {
                 let words = judge.describe(Query::Label { record, label: *label });
-                words.values.iter().all(|(_, value)| value != "true" && value != "false")
+                words.values.first().is_none_or(|(_, value)| value != "true" && value != "false")
             };
             let label = (0..judge.shape().labels.len()).find(faults).unwrap_or(0);
             let stated = plan.labels.get(label).is_some_and(|label| label.span != Span::default());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
-use fathom_search::task::{Duplicates, Ending, Outcome};
+use fathom_search::task::{Duplicates, Ending, Outcome, ProgressFigures};
 
 use crate::answers::coverage::Coverage;
 use crate::engines::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures};
@@ -97,6 +97,8 @@ pub struct Counts {
     pub transitions: Option<u64>,
     /// The sizes of the layers of a breadth-first search.
     pub layers: Layers,
+    /// What was seen of the measure of progress, if states were searched in its order.
+    pub progress: Option<ProgressFigures>,
     /// How many layers back a step leads, at most, plus one, if that is known.
     pub locality: Option<u64>,
     /// States with neither a step nor a fault. None if that was not counted.
@@ -148,6 +150,7 @@ impl Counts {
             edges: outcome.transitions,
             layers: if outcome.layered { Layers::from(&outcome.layers) } else { Layers::default() },
             transitions: complete.then_some(outcome.transitions),
+            progress: outcome.progress,
             locality: outcome.locality.filter(|_| complete),
             deadlocks: outcome.exact.then_some(outcome.deadlocks),
             faults: outcome.faults + outcome.label_faults,

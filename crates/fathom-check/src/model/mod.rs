@@ -6,10 +6,12 @@
 //! | [`system`] | which forms does the system of a model have? |
 //! | [`execution`] | how does a model make its steps, and how much memory may it take to get there? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
+//! | `measure` | how far has a state come? |
 //! | [`subject`] | what can questions be asked about? |
 
 pub mod assemble;
 pub mod execution;
+mod measure;
 pub mod subject;
 pub mod system;
 pub mod user_file;

@@ -11,6 +11,7 @@ use fathom_model::system::TransitionSystem;
 
 use super::assemble::{Model, ModelError};
 use super::execution::Execution;
+use super::measure::{STRUCTURAL, Structural, packed, parts};
 use super::system::System;
 
 /// A number for each of some states.
@@ -29,7 +30,7 @@ pub trait Subject: Debug + Sync {
         None
     }
 
-    /// A number for every state, by an expression in the words of the subject; none if it has no words for that.
+    /// A number for every state, by expressions in the words of the subject, the first of which counts most; none if it has no words for that. `structural` is a measure that the text gives.
     fn measure(&self, _text: &str) -> Result<Option<StateMeasure<'_>>, ModelError> {
         Ok(None)
     }
@@ -59,11 +60,19 @@ impl Subject for Model {
     }
 
     fn measure(&self, text: &str) -> Result<Option<StateMeasure<'_>>, ModelError> {
-        let expression = self.number("-E", text)?;
         let interpreter = self.interpreter(Vec::new());
+        if text.trim() == STRUCTURAL {
+            let measure = Structural::of(Model::program(self), interpreter.layout());
+            return Ok(Some(Box::new(move |records, values| {
+                values.extend(records.iter().map(|record| measure.value(record)));
+            })));
+        }
+        let expressions = parts(text).map(|part| self.number("-E", part)).collect::<Result<Vec<_>, _>>()?;
         Ok(Some(Box::new(move |records, values| {
-            // Any function of the state is a measure; where the expression has no value, 0 will do. Signed values keep their order.
-            let value = |record| interpreter.value_in(record, &expression).unwrap_or(0) as u64 ^ 1 << 63;
+            // Any function of the state is a measure; where an expression has no value, 0 will do.
+            let number = |record, expression| interpreter.value_in(record, expression).unwrap_or(0);
+            let value =
+                |record| packed(expressions.iter().map(|part| number(record, part)), expressions.len());
             values.extend(records.iter().map(value));
         })))
     }

@@ -65,7 +65,8 @@ pub struct Table {
 enum Store {
     Direct(DirectTable),
     Split(Box<SplitTable>),
-    Tree(Box<TreeTable>, Due),
+    /// A table of its own looks itself where its keys are best cut; those of a sharded one do that together.
+    Tree(Box<TreeTable>, Option<Due>),
 }
 
 impl Table {
@@ -82,7 +83,7 @@ impl Table {
     pub fn tree(bits: u32, budget: &Budget) -> Result<Table, BudgetError> {
         let halves = SharedHalves::new(bits, budget)?;
         let tree = TreeTable::new(bits, halves, budget.free(), budget)?;
-        Ok(Table { bits, store: Store::Tree(Box::new(tree), Due::default()) })
+        Ok(Table { bits, store: Store::Tree(Box::new(tree), Some(Due::default())) })
     }
 
     /// An empty table that stores keys whole, whatever their width.
@@ -141,7 +142,7 @@ impl Table {
         match &mut self.store {
             Store::Direct(table) => table.insert_batch(keys, new),
             Store::Split(table) => table.insert_batch(keys, new),
-            Store::Tree(table, _) => table.insert_batch(keys, new),
+            Store::Tree(table, due) => insert_into_tree(table, due, keys, new),
         }
     }
 
@@ -150,7 +151,7 @@ impl Table {
         match &mut self.store {
             Store::Direct(table) => table.insert_addressed(keys, new),
             Store::Split(table) => table.insert_batch(keys, new),
-            Store::Tree(table, _) => table.insert_batch(keys, new),
+            Store::Tree(table, due) => insert_into_tree(table, due, keys, new),
         }
     }
 
@@ -161,14 +162,6 @@ impl Table {
             Store::Direct(table) => table.grow_ahead(),
             Store::Split(table) => table.grow_ahead(),
             Store::Tree(table, _) => table.grow_ahead(),
-        }
-    }
-
-    /// Looks whether wide keys would better be cut elsewhere, by what they are like, if there are by now so many more of them; then the table is rebuilt, a few times at most, where
-    /// there is memory for both. For who has a moment: between two layers, or every some thousand keys.
-    pub fn recut(&mut self) {
-        if let Store::Tree(table, due) = &mut self.store {
-            due.recut(&mut [table]);
         }
     }
 
@@ -197,4 +190,17 @@ impl Table {
             Store::Tree(table, _) => table.for_each(visit),
         }
     }
+}
+
+/// Inserts a batch, and looks first whether keys would better be cut elsewhere.
+fn insert_into_tree(
+    table: &mut TreeTable,
+    due: &mut Option<Due>,
+    keys: &[u64],
+    new: &mut Vec<u32>,
+) -> Result<(), TableFull> {
+    if let Some(due) = due {
+        due.recut(&mut [table]);
+    }
+    table.insert_batch(keys, new)
 }

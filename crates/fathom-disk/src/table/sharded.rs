@@ -60,7 +60,7 @@ impl ShardedTable {
                 }
                 Shared::Halves(halves) => {
                     let tree = TreeTable::new(bits, halves.clone(), share, budget)?;
-                    Store::Tree(Box::new(tree), Due::default())
+                    Store::Tree(Box::new(tree), None)
                 }
             };
             Ok(Shard(Mutex::new(Table { bits, store })))
@@ -98,7 +98,8 @@ impl ShardedTable {
         }
     }
 
-    /// [`Table::recut`], for all shards together.
+    /// Looks whether wide keys would better be cut elsewhere, by what they are like, if there are by now so many more of them; then all shards are rebuilt, a few times at most, where
+    /// there is memory for both. For who has a moment: between two layers.
     pub fn recut(&mut self) {
         let tables =
             self.shards.iter_mut().map(|shard| shard.0.get_mut().unwrap_or_else(PoisonError::into_inner));

@@ -32,6 +32,8 @@ pub(super) struct TreeTable {
     words: usize,
     halves: SharedHalves,
     pairs: NumberPairs,
+    /// How many keys there are.
+    len: usize,
     share: usize,
     budget: Budget,
 }
@@ -98,6 +100,7 @@ impl TreeTable {
             words: bits.div_ceil(64) as usize,
             halves,
             pairs: NumberPairs::new(share, budget)?,
+            len: 0,
             share,
             budget: budget.clone(),
         })
@@ -109,7 +112,7 @@ impl TreeTable {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.pairs.len()
+        self.len
     }
 
     /// Bytes charged to the budget, the numbers of halves included.
@@ -126,7 +129,10 @@ impl TreeTable {
             let pairs = &mut pairs[..group.len() / self.words];
             let counts =
                 self.number_halves(group, &mut batch, pairs).map_err(|reason| TableFull { done, reason })?;
-            self.pairs.insert(pairs, counts, done, new)?;
+            let before = new.len();
+            let outcome = self.pairs.insert(pairs, counts, done, new);
+            self.len += new.len() - before;
+            outcome?;
             done += pairs.len();
         }
         Ok(())
@@ -146,11 +152,21 @@ impl TreeTable {
         }
     }
 
-    pub(super) fn for_each(&self, mut visit: impl FnMut(&[u64])) {
+    pub(super) fn for_each(&self, visit: impl FnMut(&[u64])) {
+        self.for_every(1, visit);
+    }
+
+    /// Calls `visit` with one key of every `step`, the first one of them.
+    fn for_every(&self, step: usize, mut visit: impl FnMut(&[u64])) {
         let halves = self.halves.read();
         let mut key = vec![0; self.words];
         let (mut left, mut right) = (vec![0; halves.cut.left_words], vec![0; halves.cut.right_words]);
+        let mut number = 0;
         self.pairs.for_each(|left_number, right_number| {
+            number += 1;
+            if (number - 1) % step != 0 {
+                return;
+            }
             halves.left.read(left_number, &mut left);
             halves.right.read(right_number, &mut right);
             join(&mut key, halves.cut, &left, &right);
@@ -252,15 +268,13 @@ fn sample(
     budget: &Budget,
 ) -> Result<ChargedVec<u64>, BudgetError> {
     let step = keys.div_ceil(SAMPLE_KEYS).max(1);
-    let mut sample = ChargedVec::with_capacity(budget, "table sample", keys.div_ceil(step) * words)?;
-    let mut number = 0;
+    let mut sample = ChargedVec::with_capacity(budget, "table sample", (keys / step + tables.len()) * words)?;
     let mut outcome = Ok(());
     for table in tables {
-        table.for_each(|key| {
-            if number % step == 0 && outcome.is_ok() {
+        table.for_every(step, |key| {
+            if outcome.is_ok() {
                 outcome = sample.extend(key);
             }
-            number += 1;
         });
     }
     outcome.map(|()| sample)

@@ -5,6 +5,7 @@ use fathom_model::program::{Action, Composition, Exchange};
 use fathom_model::span::Span;
 use fathom_model::system::{Description, Message, Move, Query};
 
+use super::explain::{self, Reason};
 use super::{Interpreter, Trouble, synchronous};
 
 /// What is said in place of a value that was not computed to its end.
@@ -27,7 +28,8 @@ pub(super) fn describe(system: &Interpreter, what: Query<'_>) -> Description {
         Query::Fault { source, fault } => {
             let step = step(system, source, fault.action);
             let trouble = Trouble { kind: fault.kind, span: fault.span };
-            Description { title: words(system, trouble), span: Some(fault.span), ..step }
+            let Reason { detail, values } = explain::fault(system, source, fault);
+            Description { title: words(system, trouble), span: Some(fault.span), detail, values, ..step }
         }
         Query::Label { record, label } => label_on(system, record, label),
     }
@@ -74,7 +76,7 @@ fn step(system: &Interpreter, source: &[u64], action: u32) -> Description {
         moves.join(", ")
     });
     let span = actions.first().map(|action| action.span);
-    Description { title, span, moves, exchange, values: Vec::new() }
+    Description { title, span, moves, exchange, ..Description::default() }
 }
 
 fn moves(system: &Interpreter, action: &Action) -> Vec<Move> {
@@ -107,15 +109,24 @@ fn label_on(system: &Interpreter, record: &[u64], label: usize) -> Description {
     system.unpack(record, &mut values);
     let label = &system.program.labels[label];
     let verdict = system.evaluate(&label.expression, &mut values);
-    let (text, span): (String, Span) = match verdict {
-        Ok(value) => (if value != 0 { "true".into() } else { "false".into() }, label.span),
-        Err(Some(trouble)) => (words(system, trouble), trouble.span),
-        Err(None) => (INTERRUPTED.into(), label.span),
+    let why = |values: &mut [i64], fault| explain::condition(system, values, &label.expression, fault);
+    let (text, span, reason): (String, Span, Reason) = match verdict {
+        Ok(value) => {
+            let text = if value != 0 { "true" } else { "false" };
+            (text.into(), label.span, why(&mut values, None))
+        }
+        Err(Some(trouble)) => {
+            let reason = why(&mut values, Some((trouble.span, trouble.kind)));
+            (words(system, trouble), trouble.span, reason)
+        }
+        Err(None) => (INTERRUPTED.into(), label.span, Reason::default()),
     };
+    let verdict = (label.name.clone(), text);
     Description {
         title: label.name.clone(),
         span: Some(span),
-        values: vec![(label.name.clone(), text)],
+        values: std::iter::once(verdict).chain(reason.values).collect(),
+        detail: reason.detail,
         ..Description::default()
     }
 }

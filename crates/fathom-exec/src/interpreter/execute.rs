@@ -69,6 +69,13 @@ pub(super) fn run(
     outcome
 }
 
+/// Runs statements for the values they met where they fault: these stay as they were there.
+pub(super) fn run_to_fault(system: &Interpreter, body: &[Statement], values: &mut [i64]) -> Result<(), Halt> {
+    let (mut target, mut undo) = (vec![0; system.layout.words()], Vec::new());
+    let state = Some(Changes { target: &mut target, undo: &mut undo });
+    Machine { system, values, pending: &mut Vec::new(), state }.body(body)
+}
+
 /// Runs statements that change temporaries only.
 pub(super) fn run_on_temporaries(
     system: &Interpreter,

@@ -7,6 +7,7 @@ mod asynchronous;
 mod describe;
 mod evaluate;
 mod execute;
+mod explain;
 #[cfg(feature = "jit")]
 pub(crate) mod one_by_one;
 mod synchronous;

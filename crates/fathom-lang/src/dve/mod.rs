@@ -7,6 +7,7 @@
 //! | `resolve` | which names are declared (`symbols`)? |
 //! | `typecheck`, `fold` | what does an expression mean where it stands, and what of it is known? |
 //! | `lower`, `actions` | which guarded commands does a model stand for? |
+//! | `nesting` | which variables belong together? |
 //! | `lint` | what of a correct model looks like a mistake? |
 //!
 //! Errors of the grammar end the work, since half a tree gives false errors about names; all later stages report together.
@@ -20,11 +21,14 @@ mod fold;
 mod lexer;
 mod lint;
 mod lower;
+mod nesting;
 mod parser;
 mod processes;
 mod resolve;
 mod symbols;
 mod typecheck;
+
+use std::sync::Arc;
 
 use fathom_model::expression::{Expression, Overflow};
 use fathom_model::program::Program;
@@ -69,6 +73,7 @@ pub fn compile(source: &SourceText, options: &DveOptions) -> Result<Compiled, Di
     if diagnostics.error_count() > 0 {
         return Err(diagnostics);
     }
+    program.structure = Some(Arc::new(nesting::structure(&symbols, &program)));
     Ok(Compiled { program, symbols, warnings: diagnostics })
 }
 

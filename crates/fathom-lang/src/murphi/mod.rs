@@ -124,6 +124,7 @@ pub fn compile(source: &SourceText, options: &MurphiOptions) -> Result<Compiled,
     let symmetric = options.symmetry;
     let symbols = Symbols { tree, scope, state: lowered.state, names: lowered.names, variables, symmetric };
     program.words = Some(Arc::new(symbols.words()));
+    program.structure = Some(Arc::new(symbols.structure()));
     Ok(Compiled { program, symbols, symmetry: lowered.symmetry, warnings: diagnostics })
 }
 

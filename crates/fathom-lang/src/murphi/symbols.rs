@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use fathom_model::expression::Expression;
 use fathom_model::program::{Variable, Words};
+use fathom_model::structure::{Indices, Part, Structure};
 
 use super::ast;
-use super::layout::{Part, Region};
+use super::layout::{self, Region};
 use super::lower::{StateName, lower_condition};
 use super::resolve::{Checker, Scope, Symbol};
 use super::tree::{Tree, Value};
@@ -36,19 +37,19 @@ impl Symbols {
         let mut text = name.variable.clone();
         for part in &name.path {
             let size = match part {
-                Part::Field(field) => {
+                layout::Part::Field(field) => {
                     text.push('.');
                     text.push_str(field);
                     continue;
                 }
-                Part::Index(index) => self.tree.types.size(*index),
-                Part::Slot(size) => u64::from(*size),
+                layout::Part::Index(index) => self.tree.types.size(*index),
+                layout::Part::Slot(size) => u64::from(*size),
             };
             rest /= size.max(1);
             let number = position / rest.max(1);
             position %= rest.max(1);
             let word = match part {
-                Part::Index(index) => {
+                layout::Part::Index(index) => {
                     let low = self.tree.types.domain(*index).map_or(0, |domain| domain.low);
                     self.tree.types.word(*index, low + number as i64)
                 }
@@ -81,6 +82,50 @@ impl Symbols {
             words.values.push(Arc::clone(values));
         }
         words
+    }
+
+    /// How the model's text nests the values of its states.
+    pub(crate) fn structure(&self) -> Structure {
+        let globals = self.tree.globals.iter().zip(&self.state);
+        let variables = globals.map(|(global, region)| {
+            let first = region.leaves.first().map_or(0, |leaf| leaf.0);
+            (global.name.clone(), self.part(global.type_id, first))
+        });
+        Structure { variables: variables.collect() }
+    }
+
+    /// What a type is made of whose leaves are held by the variables from one on.
+    fn part(&self, type_id: TypeId, first: u32) -> Part {
+        let types = &self.tree.types;
+        let after = |leaves: u64| first + leaves as u32;
+        match types.form(type_id) {
+            Form::Record(fields) => {
+                let part = |(place, (name, field)): (usize, &(String, TypeId))| {
+                    (name.clone(), self.part(*field, after(fields.leaves_before(place))))
+                };
+                Part::Record(fields.iter().enumerate().map(part).collect())
+            }
+            Form::Array(index, element) => {
+                Part::Array(self.indices(*index), Box::new(self.part(*element, first)))
+            }
+            Form::Multiset(size, element) => Part::Multiset {
+                size: *size,
+                present: after(types.leaves(*element)),
+                element: Box::new(self.part(*element, first)),
+            },
+            _ => Part::Value(first),
+        }
+    }
+
+    fn indices(&self, index: TypeId) -> Indices {
+        let types = &self.tree.types;
+        match (types.form(index), types.domain(index)) {
+            (Form::Range(domain), _) if domain.low == 0 => Indices::Upto(types.size(index) as u32),
+            (_, Some(domain)) => {
+                Indices::Named((domain.low..=domain.high).map(|code| types.word(index, code)).collect())
+            }
+            (_, None) => Indices::Upto(0),
+        }
     }
 
     /// The names of the model, and those of the values of its scalarsets as traces call them (`process_1`), which its own text cannot name.

@@ -11,7 +11,6 @@ use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
-use fathom_model::system::TransitionSystem;
 
 use super::engine::{self, Answer, Ask, Body, Engine, Files, Run, Threads};
 use super::ram::{self, RamTable};
@@ -22,9 +21,7 @@ use crate::files::disk_use::DiskUse;
 use crate::files::finished::Finished;
 use crate::files::journal::{Journal, JournalOptions, Opened, StoredLayers};
 use crate::stores::Layered;
-use crate::task::{Ending, Observer, Outcome, Task};
-use crate::traces::path::{Path, Room};
-use crate::traces::trace;
+use crate::task::{Duplicates, Ending, Outcome, Task};
 
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
@@ -216,7 +213,7 @@ impl Moving<'_> {
 
     /// Goes on on disk where memory ended.
     fn move_to_disk(&self, in_ram: InRam, outcome: Outcome) -> Result<(Kept, Outcome), SearchError> {
-        let Outcome { boundary, layers: sizes, expanded_before, .. } = outcome;
+        let Outcome { boundary, layers: sizes, duplicates, expanded_before, .. } = outcome;
         let states = sizes.sum();
         drop(sizes);
         let InRam { table, journal } = in_ram;
@@ -236,7 +233,8 @@ impl Moving<'_> {
         drop(layers);
         // What was expanded in RAM was expanded by this process.
         let (kept, outcome) = self.on_disk()?;
-        Ok((kept, Outcome { expanded_before, ..outcome }))
+        let duplicates = duplicates.and(outcome.duplicates);
+        Ok((kept, Outcome { duplicates, expanded_before, ..outcome }))
     }
 
     /// The closed set of a search that is complete, committed and at rest.
@@ -289,6 +287,10 @@ impl StagePolicy for InRam {
         self.table.next_batch(worker, records, batch)
     }
 
+    fn duplicates(&self) -> Duplicates {
+        self.table.duplicates()
+    }
+
     fn checkpoint(
         &mut self,
         boundary: &dyn Fn() -> Vec<u8>,
@@ -317,20 +319,6 @@ impl InRam {
 }
 
 impl Kept {
-    /// The least path to a state of a layer.
-    pub fn path_to(
-        &self,
-        system: &dyn TransitionSystem,
-        room: &Room,
-        observer: &dyn Observer,
-        state: (u64, &[u64]),
-    ) -> Result<Option<Path>, SearchError> {
-        match self {
-            Kept::Ram(table) => trace::path_to(system, &**table, room, observer, state),
-            Kept::Tier(tier) => trace::path_to(system, &**tier, room, observer, state),
-        }
-    }
-
     /// What files hold and have held; none if there are none.
     pub fn disk_use(&self) -> Option<DiskUse> {
         match self {

@@ -27,7 +27,7 @@ use super::engine::{
 };
 use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
-use crate::task::Duplicates;
+use crate::task::{Duplicates, ProgressFigures};
 
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
@@ -90,7 +90,8 @@ struct Line {
     /// The roots of this sweep, and those of the next.
     roots: RecordBuffer,
     next_roots: Buckets,
-    sweeps: u64,
+    /// What was seen of the measure.
+    figures: ProgressFigures,
     /// Candidates that were found to be known.
     duplicates: u64,
     /// Of `stage`, `fresh` and `roots`.
@@ -127,7 +128,7 @@ impl<'m> SweepLine<'m> {
             expanded_roots: Table::new(bits, budget)?,
             roots: RecordBuffer::new(words),
             next_roots: Buckets::new(words, budget)?,
-            sweeps: 0,
+            figures: ProgressFigures::default(),
             duplicates: 0,
             charge: budget.charge("sweep-line", 0)?,
         };
@@ -136,7 +137,7 @@ impl<'m> SweepLine<'m> {
 
     /// How many sweeps there were.
     pub fn sweeps(&self) -> u64 {
-        self.line().sweeps
+        self.line().figures.sweeps
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {
@@ -199,11 +200,15 @@ impl StagePolicy for SweepLine<'_> {
     }
 
     fn revisits(&self) -> bool {
-        self.line().sweeps > 1
+        self.line().figures.sweeps > 1
     }
 
     fn duplicates(&self) -> Duplicates {
         Duplicates { in_ram: Some(self.line().duplicates), ..Duplicates::default() }
+    }
+
+    fn progress(&self) -> Option<ProgressFigures> {
+        Some(self.line().figures)
     }
 
     fn has_layers(&self) -> bool {
@@ -215,6 +220,12 @@ impl Line {
     /// Takes a candidate.
     fn take(&mut self, record: &[u64], value: u64) -> Result<(), SearchError> {
         let order = self.at.map_or(Ordering::Less, |at| value.cmp(&at));
+        let ProgressFigures { forward, stationary, regress, .. } = &mut self.figures;
+        match order {
+            Ordering::Greater => *forward += 1,
+            Ordering::Equal => *stationary += 1,
+            Ordering::Less => *regress += u64::from(self.at.is_some()),
+        }
         match order {
             Ordering::Greater => return self.waiting.push(value, record),
             // A regress; and the initial states are the roots of the first sweep.
@@ -247,7 +258,10 @@ impl Line {
                     self.enter(value, &records)?;
                     self.waiting.release(&records)?;
                 }
-                None if self.next_roots.is_empty() => return Ok(0),
+                None if self.next_roots.is_empty() => {
+                    self.end_bucket();
+                    return Ok(0);
+                }
                 None => self.begin_sweep()?,
             }
         }
@@ -256,6 +270,7 @@ impl Line {
 
     /// Enters a value with what waited for it, and forgets the one before.
     fn enter(&mut self, value: u64, waited: &RecordBuffer) -> Result<(), SearchError> {
+        self.end_bucket();
         self.at = Some(value);
         self.here = Table::new(self.bits, &self.budget)?;
         for record in waited.view().iter() {
@@ -265,6 +280,13 @@ impl Line {
             }
         }
         Ok(())
+    }
+
+    /// Notes how many states of the value were expanded.
+    fn end_bucket(&mut self) {
+        let states = self.here.len() as u64;
+        self.figures.buckets += u64::from(states > 0);
+        self.figures.largest_bucket = self.figures.largest_bucket.max(states);
     }
 
     /// The roots of the sweep that is over are never expanded again; the next one starts from those that it found.
@@ -280,7 +302,7 @@ impl Line {
             self.charge.resize(self.charge.bytes() + buffered(records.len(), words))?;
             self.roots.append(records.view());
         }
-        self.sweeps += 1;
+        self.figures.sweeps += 1;
         Ok(())
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod frontier;
 pub mod journal;
 pub(crate) mod layer_store;
 pub(crate) mod place;
+pub(crate) mod search_files;
 pub mod successor_graph;
 pub(crate) mod value_runs;
 

@@ -12,7 +12,7 @@
 
 use std::cell::Cell;
 
-use fathom_disk::budget::{Budget, Charge};
+use fathom_disk::budget::Budget;
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::manifest::{Manifest, RunDirectory};
@@ -22,13 +22,15 @@ use fathom_disk::storage::Volume;
 use fathom_model::record::{Checksum, Records};
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Steps};
-use fathom_model::system::{TransitionSystem, expand_some, initial_all};
+use fathom_model::system::TransitionSystem;
 
+pub use super::error::AuditError;
+use super::walk::Walk;
 use crate::bodies::stages;
 use crate::error::SearchError;
 use crate::files::cursor::boundary_of;
 use crate::task::watch::Condition;
-use crate::task::{Ending, Observer, Outcome, Progress, Settings, Task};
+use crate::task::{Ending, Observer, Outcome, Settings, Task};
 
 /// What was checked, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,89 +51,6 @@ pub struct Audited {
     pub faults: u64,
     /// Over all states.
     pub checksum: Checksum,
-}
-
-/// The certificate is not accepted, or could not be checked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AuditError {
-    /// The run has not reached all states.
-    #[error("the run has not finished: there is nothing to prove yet")]
-    Unfinished,
-    /// The run itself has found a violation.
-    #[error("the run says itself that a property is violated")]
-    Violated,
-    /// What is on disk is not what a run wrote, or not what this run wrote.
-    #[error("{0}")]
-    Damaged(DiskError),
-    /// A number is not what the run said.
-    #[error("the run said {said} {what}, and there are {found}")]
-    Count {
-        /// Of what.
-        what: &'static str,
-        /// What the run said.
-        said: u64,
-        /// What there is.
-        found: u64,
-    },
-    /// The states are others than those of the run.
-    #[error("the checksum over all states is {found}, the run said {said}")]
-    Checksum {
-        /// What the run said.
-        said: Checksum,
-        /// What it is.
-        found: Checksum,
-    },
-    /// A record is no state of the model.
-    #[error("a record is no state of the model: a value is outside its domain")]
-    NoState {
-        /// The record.
-        record: Vec<u64>,
-    },
-    /// Initial states or targets of steps are not in the set.
-    #[error("the set is not closed: {missing} initial states or targets of steps are not in it")]
-    Open {
-        /// How many.
-        missing: u64,
-        /// The least of them.
-        first: Vec<u64>,
-    },
-    /// A state of the set violates a property.
-    #[error("a state in the set violates property {condition}")]
-    Condition {
-        /// Which of the conditions.
-        condition: usize,
-        /// The state; none if a start faults.
-        record: Option<Vec<u64>>,
-    },
-    /// There are no ranks.
-    #[error("there are no ranks: the run has not shown that no run is accepting")]
-    Unranked,
-    /// The ranks are for an automaton of another strength.
-    #[error("the ranks are for an automaton of another strength")]
-    Strength,
-    /// A rank that belongs to no class.
-    #[error("rank {rank} belongs to no class of states")]
-    NoClass {
-        /// The rank.
-        rank: u32,
-    },
-    /// A step leads to a state whose rank is too low.
-    #[error("a step leads to a state of rank {rank}, which must have {least} at least")]
-    Rank {
-        /// The state.
-        record: Vec<u64>,
-        /// Its rank.
-        rank: u32,
-        /// What a step to it asks for.
-        least: u32,
-    },
-    /// The observer said so.
-    #[error("the audit was stopped")]
-    Stopped,
-    /// The machine failed.
-    #[error(transparent)]
-    Machine(SearchError),
 }
 
 /// What is audited, and with what.
@@ -242,7 +161,9 @@ impl Audit<'_> {
         let shape = system.shape();
         let mut sorter =
             Sorter::new(self.scratch, budget, "targets", self.width()?, self.tag, sort_bytes(budget))?;
-        let mut desk = Desk::new(self)?;
+        let labels = self.settings.conditions.iter().any(|condition| condition.reads_labels());
+        let columns = Columns { labels, ..Columns::NONE };
+        let mut walk = Walk::new((system, columns), 4 * CHUNK_KEYS, 0, budget, self.observer)?;
         let mut audited = Audited {
             files: runs.len() as u64,
             bytes: runs.iter().map(Run::bytes).sum(),
@@ -253,33 +174,49 @@ impl Audit<'_> {
             faults: 0,
             checksum: Checksum::default(),
         };
-        desk.initial(self, &mut audited)?;
-        sorter.push(desk.steps.targets().words())?;
+        walk.initial()?;
+        self.test_starts(&walk.steps, &mut audited)?;
+        sorter.push(walk.steps.targets().words())?;
         let mut stream = self.merged(runs)?;
-        let mut expanded = 0;
-        while stream.advance()? {
-            if self.observer.stop() {
-                return Err(AuditError::Stopped);
-            }
-            let mut rest = Records::new(stream.keys(), shape.words());
-            expanded += rest.len() as u64;
+        walk.over(audited.states, &mut stream, &mut |walk, keys| {
+            let mut rest = Records::new(keys, shape.words());
             while !rest.is_empty() {
-                let finished = desk.expand(self, rest)?;
-                desk.test(self, rest.take(finished), &mut audited)?;
-                sorter.push(desk.steps.targets().words())?;
+                let finished = walk.expand(rest)?;
+                self.test(&walk.steps, rest.take(finished), &mut audited)?;
+                sorter.push(walk.steps.targets().words())?;
                 rest = rest.skip(finished);
             }
-            self.observer.progress(Progress {
-                frontier: audited.states,
-                expanded,
-                states: audited.states,
-                transitions: audited.transitions,
-                budget_used: budget.used() as u64,
-                ..Progress::default()
-            });
-        }
-        drop((stream, desk));
+            Ok(())
+        })?;
+        audited.transitions = walk.transitions;
+        drop((stream, walk));
         Ok((sorter.finish()?, audited))
+    }
+
+    /// Counts the starts, none of which may fault where that is claimed.
+    fn test_starts(&self, steps: &Steps, audited: &mut Audited) -> Result<(), AuditError> {
+        audited.initial = steps.targets().len() as u64;
+        audited.faults = steps.faults().len() as u64;
+        let claimed = self.settings.conditions.iter().position(|condition| *condition == Condition::Fault);
+        match claimed.filter(|_| audited.faults > 0) {
+            Some(condition) => Err(AuditError::Condition { condition, record: None }),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts what was expanded and tests the conditions on it.
+    fn test(&self, steps: &Steps, sources: Records<'_>, audited: &mut Audited) -> Result<(), AuditError> {
+        audited.faults += steps.faults().len() as u64;
+        for (source, record) in sources.iter().enumerate() {
+            audited.checksum.add(record);
+            let stuck = steps.steps_of(source).is_empty() && steps.faults_of(source).is_empty();
+            audited.deadlocks += u64::from(stuck);
+            let met = |condition: &Condition| condition.met(record, steps, source);
+            if let Some(condition) = self.settings.conditions.iter().position(met) {
+                return Err(AuditError::Condition { condition, record: Some(record.to_vec()) });
+            }
+        }
+        Ok(())
     }
 
     /// Every target is in the set.
@@ -328,60 +265,6 @@ impl<S: KeyStream> KeyStream for Stoppable<'_, S> {
     }
 }
 
-/// Room for steps.
-struct Desk {
-    steps: Steps,
-    charge: Charge,
-}
-
-impl Desk {
-    fn new(audit: &Audit<'_>) -> Result<Desk, AuditError> {
-        let shape = audit.system.shape();
-        let labels = audit.settings.conditions.iter().any(|condition| condition.reads_labels());
-        let columns = Columns { labels, ..Columns::NONE };
-        let each = Steps::bytes_for(shape, columns, 1);
-        let room = (audit.budget.free() / 16 / each).clamp(1, 4 * CHUNK_KEYS);
-        let charge = audit.budget.charge("audit", Steps::bytes_for(shape, columns, room));
-        let charge = charge.map_err(SearchError::from)?;
-        Ok(Desk { steps: Steps::new(shape, columns, room), charge })
-    }
-
-    fn initial(&mut self, audit: &Audit<'_>, audited: &mut Audited) -> Result<(), AuditError> {
-        let Desk { steps, charge } = self;
-        initial_all(audit.system, steps, &mut |bytes| charge.resize(bytes)).map_err(SearchError::from)?;
-        audited.initial = steps.targets().len() as u64;
-        audited.faults = steps.faults().len() as u64;
-        let claimed = audit.settings.conditions.iter().position(|condition| *condition == Condition::Fault);
-        match claimed.filter(|_| audited.faults > 0) {
-            Some(condition) => Err(AuditError::Condition { condition, record: None }),
-            None => Ok(()),
-        }
-    }
-
-    fn expand(&mut self, audit: &Audit<'_>, sources: Records<'_>) -> Result<usize, AuditError> {
-        let Desk { steps, charge } = self;
-        let finished = expand_some(audit.system, sources, steps, &mut |bytes| charge.resize(bytes));
-        Ok(finished.map_err(SearchError::from)?)
-    }
-
-    /// Counts what was expanded and tests the conditions on it.
-    fn test(&self, audit: &Audit<'_>, sources: Records<'_>, audited: &mut Audited) -> Result<(), AuditError> {
-        let steps = &self.steps;
-        audited.transitions += steps.step_count() as u64;
-        audited.faults += steps.faults().len() as u64;
-        for (source, record) in sources.iter().enumerate() {
-            audited.checksum.add(record);
-            let stuck = steps.steps_of(source).is_empty() && steps.faults_of(source).is_empty();
-            audited.deadlocks += u64::from(stuck);
-            let met = |condition: &Condition| condition.met(record, steps, source);
-            if let Some(condition) = audit.settings.conditions.iter().position(met) {
-                return Err(AuditError::Condition { condition, record: Some(record.to_vec()) });
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Memory for sorting: what all of a large budget would buy is not worth clearing it.
 pub(crate) fn sort_bytes(budget: &Budget) -> usize {
     (budget.free() / 2).min(SORT_BYTES_MAX)
@@ -400,36 +283,4 @@ pub(crate) fn is_state(shape: &Shape, record: &[u64]) -> bool {
 
 fn equal(what: &'static str, said: u64, found: u64) -> Result<(), AuditError> {
     if said == found { Ok(()) } else { Err(AuditError::Count { what, said, found }) }
-}
-
-impl From<DiskError> for AuditError {
-    fn from(error: DiskError) -> AuditError {
-        let damaged = match &error {
-            DiskError::Corrupt { .. } | DiskError::Mismatch { .. } => true,
-            DiskError::Storage(error) => matches!(
-                error.source.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::UnexpectedEof
-            ),
-            _ => false,
-        };
-        if damaged { AuditError::Damaged(error) } else { AuditError::Machine(error.into()) }
-    }
-}
-
-impl From<SearchError> for AuditError {
-    fn from(error: SearchError) -> AuditError {
-        match error {
-            SearchError::Disk(error) => error.into(),
-            SearchError::Stopped => AuditError::Stopped,
-            SearchError::Boundary => AuditError::Damaged(DiskError::Mismatch {
-                file: "manifest".to_owned(),
-                what: "what it says of the end of the run makes no sense".to_owned(),
-            }),
-            SearchError::Version { .. } => AuditError::Damaged(DiskError::Mismatch {
-                file: "manifest".to_owned(),
-                what: error.to_string(),
-            }),
-            other => AuditError::Machine(other),
-        }
-    }
 }

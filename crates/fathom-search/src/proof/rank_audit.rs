@@ -14,20 +14,21 @@
 //!
 //! Memory: half of the data budget for the sort, 64 MiB at most, and a few buffers. I/O: the ranks twice, every step once per pass of the sort.
 
-use fathom_disk::budget::{Budget, Charge};
+use fathom_disk::budget::Budget;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::{Run, Scan, Tag as RunTag};
 use fathom_disk::set::{KeyStream, Sorted, Sorter};
 use fathom_disk::storage::Volume;
 use fathom_model::record::{Checksum, RecordBuffer};
-use fathom_model::steps::{Columns, Steps};
-use fathom_model::system::{TransitionSystem, expand_some, initial_all};
+use fathom_model::shape::Shape;
+use fathom_model::steps::Columns;
+use fathom_model::system::TransitionSystem;
 use fathom_model::tag::Tag;
 
-use crate::error::SearchError;
+use super::walk::Walk;
 use crate::proof::audit::{AuditError, is_state, sort_bytes};
 use crate::proof::ranks::{self, Classes, RANK_BITS};
-use crate::task::{Observer, Progress};
+use crate::task::Observer;
 
 /// Where in a weak automaton a state is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +113,14 @@ impl RankAudit<'_> {
         let (budget, tag) = (self.budget, self.tag());
         let mut sorter =
             Sorter::new(self.scratch, budget, "demand", run.width(), self.tag, sort_bytes(budget))?;
-        let mut desk = Desk::new(self)?;
+        let shape = self.system.shape();
+        let mut ranked = Ranked::new(shape);
+        let columns = Columns { marks: true, ..Columns::NONE };
+        let beside = BATCH * (shape.words() * 8 + 4);
+        let mut walk = Walk::new((self.system, columns), 8 * BATCH, beside, budget, self.observer)?;
         let mut wide = vec![0; tag.wide_words];
-        desk.initial(self)?;
-        for target in desk.steps.targets().iter() {
+        walk.initial()?;
+        for target in walk.steps.targets().iter() {
             tag.join(target, 0, &mut wide);
             sorter.push(&wide)?;
         }
@@ -127,38 +132,28 @@ impl RankAudit<'_> {
             checksum: Checksum::default(),
         };
         let mut stream = self.scan(run)?;
-        let (mut record, mut expanded) = (vec![0; self.system.shape().words()], 0);
-        while stream.advance()? {
-            if self.observer.stop() {
-                return Err(AuditError::Stopped);
-            }
-            for piece in stream.keys().chunks(BATCH * tag.wide_words) {
-                desk.sources.clear();
-                desk.ranks.clear();
-                for ranked in piece.chunks_exact(tag.wide_words) {
-                    desk.ranks.push(tag.split(ranked, &mut record));
-                    if !is_state(self.system.shape(), &record) {
-                        return Err(AuditError::NoState { record });
+        let mut record = vec![0; shape.words()];
+        walk.over(audited.states, &mut stream, &mut |walk, keys| {
+            for piece in keys.chunks(BATCH * tag.wide_words) {
+                ranked.sources.clear();
+                ranked.ranks.clear();
+                for key in piece.chunks_exact(tag.wide_words) {
+                    ranked.ranks.push(tag.split(key, &mut record));
+                    if !is_state(shape, &record) {
+                        return Err(AuditError::NoState { record: record.clone() });
                     }
-                    desk.sources.push(&record);
+                    ranked.sources.push(&record);
                     audited.checksum.add(&record);
                 }
-                audited.transitions += desk.demand(self, classes, &mut |target, least| {
+                ranked.demand(walk, self.place, classes, &mut |target, least| {
                     tag.join(target, least, &mut wide);
                     Ok(sorter.push(&wide)?)
                 })?;
-                expanded += desk.sources.len() as u64;
             }
-            self.observer.progress(Progress {
-                frontier: audited.states,
-                expanded,
-                states: audited.states,
-                transitions: audited.transitions,
-                budget_used: budget.used() as u64,
-                ..Progress::default()
-            });
-        }
-        drop((stream, desk));
+            Ok(())
+        })?;
+        audited.transitions = walk.transitions;
+        drop((stream, walk));
         Ok((sorter.finish()?, audited))
     }
 
@@ -212,59 +207,41 @@ impl Cursor<'_> {
     }
 }
 
-/// Room for sources and their steps.
-struct Desk {
+/// Some states and their ranks.
+struct Ranked {
     sources: RecordBuffer,
     ranks: Vec<u32>,
-    steps: Steps,
-    charge: Charge,
     all_marks: u64,
 }
 
-impl Desk {
-    fn new(audit: &RankAudit<'_>) -> Result<Desk, AuditError> {
-        let shape = audit.system.shape();
-        let columns = Columns { marks: true, ..Columns::NONE };
-        let each = Steps::bytes_for(shape, columns, 1);
-        let room = (audit.budget.free() / 16 / each).clamp(1, 8 * BATCH);
-        let sources = BATCH * (shape.words() * 8 + 4);
-        let charge = audit.budget.charge("audit", each * room + sources).map_err(SearchError::from)?;
-        Ok(Desk {
+impl Ranked {
+    fn new(shape: &Shape) -> Ranked {
+        Ranked {
             sources: RecordBuffer::with_capacity(shape.words(), BATCH),
             ranks: Vec::with_capacity(BATCH),
-            steps: Steps::new(shape, columns, room),
-            charge,
             all_marks: if shape.mark_count >= 64 { u64::MAX } else { (1 << shape.mark_count) - 1 },
-        })
+        }
     }
 
-    fn initial(&mut self, audit: &RankAudit<'_>) -> Result<(), AuditError> {
-        let Desk { steps, charge, .. } = self;
-        let held = charge.bytes() - steps.bytes();
-        let room = &mut |bytes| charge.resize(held + bytes);
-        Ok(initial_all(audit.system, steps, room).map_err(SearchError::from)?)
-    }
-
-    /// Makes every step of the sources and calls `demand` with its target and the least rank that this may have; says how many steps there are.
+    /// Makes every step of the sources and calls `demand` with its target and the least rank that this may have.
     fn demand(
-        &mut self,
-        audit: &RankAudit<'_>,
+        &self,
+        walk: &mut Walk<'_>,
+        place: Option<PlaceOf<'_>>,
         classes: &Classes,
         demand: Demand<'_>,
-    ) -> Result<u64, AuditError> {
-        let Desk { sources, ranks, steps, charge, all_marks } = self;
-        let (mut done, mut made) = (0, 0);
+    ) -> Result<(), AuditError> {
+        let Ranked { sources, ranks, all_marks } = self;
+        let mut done = 0;
         while done < sources.len() {
-            let held = charge.bytes() - steps.bytes();
-            let room = &mut |bytes| charge.resize(held + bytes);
-            let finished = expand_some(audit.system, sources.view().skip(done), steps, room)
-                .map_err(SearchError::from)?;
+            let finished = walk.expand(sources.view().skip(done))?;
+            let steps = &walk.steps;
             for source in 0..finished {
                 let (record, rank) = (sources.view().get(done + source), ranks[done + source]);
                 let class = classes.kept_out_by(rank).ok_or(AuditError::NoClass { rank })?;
                 for step in steps.steps_of(source) {
                     let (target, marks) = (steps.target(step), steps.marks(step).0);
-                    let rises = match (audit.place, class) {
+                    let rises = match (place, class) {
                         (Some(place), _) => {
                             if !is_ranked(place(record), place(target))? {
                                 demand(target, 0)?;
@@ -278,11 +255,10 @@ impl Desk {
                     let least = rank.checked_add(u32::from(rises)).ok_or(AuditError::NoClass { rank })?;
                     demand(target, least)?;
                 }
-                made += steps.steps_of(source).len() as u64;
             }
             done += finished;
         }
-        Ok(made)
+        Ok(())
     }
 }
 

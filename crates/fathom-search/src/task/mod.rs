@@ -9,7 +9,7 @@ use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 pub use layer_sizes::LayerSizes;
-pub use outcome::{Cost, Duplicates, Ending, Outcome};
+pub use outcome::{Cost, Duplicates, Ending, Outcome, ProgressFigures};
 
 use watch::Condition;
 

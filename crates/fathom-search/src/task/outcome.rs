@@ -23,6 +23,8 @@ pub struct Outcome {
     pub layered: bool,
     /// How candidates that were known already were noticed.
     pub duplicates: Duplicates,
+    /// What was seen of a measure of progress, if states were searched in its order.
+    pub progress: Option<ProgressFigures>,
     /// The size of each stage, which mostly is a layer. Those expanded, and the one behind them if it is known.
     pub layers: Arc<LayerSizes>,
     /// States that were expanded.
@@ -79,7 +81,7 @@ pub enum Ending {
     Policy(&'static str),
 }
 
-/// Candidates that were known already, by how that was noticed; none where an engine does not count them.
+/// Candidates that were known already, by how that was noticed, since the search was begun or taken up; none where an engine does not count them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Duplicates {
     /// At once, in memory.
@@ -88,6 +90,41 @@ pub struct Duplicates {
     pub delayed: Option<u64>,
     /// Not at all: these were visited again.
     pub missed: Option<u64>,
+}
+
+/// What was seen of a measure of progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgressFigures {
+    /// How many sweeps there were.
+    pub sweeps: u64,
+    /// Buckets that had states to expand.
+    pub buckets: u64,
+    /// States of the largest one.
+    pub largest_bucket: u64,
+    /// Steps to greater values.
+    pub forward: u64,
+    /// Steps to the same value.
+    pub stationary: u64,
+    /// Steps to smaller values: if there are none, the measure was monotone on all that was seen.
+    pub regress: u64,
+}
+
+impl Duplicates {
+    /// Those of a search in two parts, as far as both have counted.
+    #[must_use]
+    pub fn and(self, other: Duplicates) -> Duplicates {
+        let sum = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
+        Duplicates {
+            in_ram: sum(self.in_ram, other.in_ram),
+            delayed: sum(self.delayed, other.delayed),
+            missed: sum(self.missed, other.missed),
+        }
+    }
+
+    /// Of an engine that misses none: so many noticed at once in memory, and so many later.
+    pub(crate) fn noticed(in_ram: u64, delayed: u64) -> Duplicates {
+        Duplicates { in_ram: Some(in_ram), delayed: Some(delayed), missed: Some(0) }
+    }
 }
 
 /// Where the time went, over all threads.

@@ -9,7 +9,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages::{StagePolicy, run};
 use fathom_search::stores::Layered;
 use fathom_search::task::watch::{Condition, Finding};
-use fathom_search::task::{Ending, Outcome, Settings, Task, Tuning, Unobserved};
+use fathom_search::task::{Duplicates, Ending, Outcome, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::{Path, Room};
 use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Explored, StateNumber};
@@ -17,6 +17,16 @@ use oracle::bfs::{Explored, StateNumber};
 /// Buffers so small that everything overflows, and buffers as they are in use.
 pub(crate) const TUNINGS: [fn() -> Tuning; 2] =
     [|| Tuning { shared_layer_min: 1, batch_records_max: 3, steps_per_source: 1 }, Tuning::default];
+
+/// A policy, and what it is compared on.
+struct Trial<'a, P> {
+    system: &'a dyn TransitionSystem,
+    judge: &'a Explored,
+    make: &'a dyn Fn(&Shape, &Budget, usize) -> P,
+    budget_bytes: usize,
+    threads: usize,
+    tuning: Tuning,
+}
 
 /// Runs a policy on a system whose exploration the judge has, and compares everything.
 pub(crate) fn check_against_judge<P: StagePolicy + Layered>(
@@ -27,72 +37,102 @@ pub(crate) fn check_against_judge<P: StagePolicy + Layered>(
     threads: usize,
     tuning: Tuning,
 ) {
-    let shape = system.shape();
-    let conditions = conditions(shape);
-    let settings = |stop_at_first, max_depth| Settings {
-        threads,
-        conditions: conditions.clone(),
-        stop_at_first,
-        max_depth,
-        coverage: true,
-        tuning,
-    };
-    // A budget is for what an engine keeps; the steps of one state must fit besides, whatever it is. Buffers double.
-    let columns = Columns { labels: true, actions: true, ..Columns::NONE };
     // Two scans and a writer with pages of four keys hold a few dozen keys: wide records (128 bits and more) need more than the least budget.
-    let budget_bytes = budget_bytes.max(256 * shape.words() * 8);
-    let steps_bytes = threads * Steps::bytes_for(shape, columns, 3 * widest(judge));
-    let search = |settings: &Settings| {
-        let budget = Budget::new(budget_bytes + steps_bytes);
+    let budget_bytes = budget_bytes.max(256 * system.shape().words() * 8);
+    let trial = Trial { system, judge, make, budget_bytes, threads, tuning };
+    trial.to_the_end();
+    trial.to_the_first_finding();
+    trial.to_a_depth();
+}
+
+impl<P: StagePolicy + Layered> Trial<'_, P> {
+    fn search(&self, stop_at_first: bool, max_depth: Option<u64>) -> (Outcome, P, Budget) {
+        let shape = self.system.shape();
+        let settings = Settings {
+            threads: self.threads,
+            conditions: conditions(shape),
+            stop_at_first,
+            max_depth,
+            coverage: true,
+            tuning: self.tuning,
+        };
+        // A budget is for what an engine keeps; the steps of one state must fit besides, whatever it is. Buffers double.
+        let columns = Columns { labels: true, actions: true, ..Columns::NONE };
+        let steps_bytes = self.threads * Steps::bytes_for(shape, columns, 3 * widest(self.judge));
+        let budget = Budget::new(self.budget_bytes + steps_bytes);
         let steps = budget.charge("steps of one state", steps_bytes).expect("the budget has room for it");
-        let mut policy = make(shape, &budget, threads);
+        let mut policy = (self.make)(shape, &budget, self.threads);
         drop(steps);
-        let outcome = run(Task::new(system, &budget, settings), &mut policy).expect("the budget suffices");
+        let task = Task::new(self.system, &budget, &settings);
+        let outcome = run(task, &mut policy).expect("the budget suffices");
         (outcome, policy, budget)
-    };
-
-    let (outcome, policy, budget) = search(&settings(false, None));
-    assert_eq!(
-        outcome.ending,
-        Ending::Complete,
-        "{budget_bytes} bytes, {threads} threads: {:?} {:#?}",
-        outcome.refusal,
-        budget.owners()
-    );
-    compare_counts(&outcome, judge);
-    for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
-        let expected = expected_finding(*condition, judge);
-        assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
-        if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
-            let path = path_to(system, &policy, &Room::in_memory(&budget), &Unobserved, (layer, &record));
-            let path = path.expect("the budget suffices").expect("layers are kept");
-            let expected = judge.path_to(state.expect("a finding with a record is at a state"));
-            assert_eq!(path.records().expect("memory does not fail"), judge.records_along(&expected));
-            assert_eq!(actions_of(&path), judge.actions_along(&expected));
-        }
     }
 
-    let (outcome, ..) = search(&settings(true, None));
-    let first = conditions
-        .iter()
-        .filter_map(|condition| expected_finding(*condition, judge))
-        .map(|(finding, _)| finding.layer)
-        .min();
-    match first {
-        Some(layer) if !judge.layers.is_empty() => {
-            assert_eq!(outcome.ending, Ending::Found);
-            compare_prefix(&outcome, judge, layer as usize);
-        }
-        _ => compare_counts(&outcome, judge),
-    }
-
-    let (outcome, ..) = search(&settings(false, Some(1)));
-    if judge.layers.len() > 2 {
-        assert_eq!(outcome.ending, Ending::Depth);
-        assert_eq!(outcome.layers.len(), 3);
-        compare_prefix(&outcome, judge, 1);
-    } else {
+    fn to_the_end(&self) {
+        let Trial { system, judge, budget_bytes, threads, .. } = *self;
+        let (outcome, policy, budget) = self.search(false, None);
+        assert_eq!(
+            outcome.ending,
+            Ending::Complete,
+            "{budget_bytes} bytes, {threads} threads: {:?} {:#?}",
+            outcome.refusal,
+            budget.owners()
+        );
         compare_counts(&outcome, judge);
+        compare_duplicates(&outcome, judge);
+        for (condition, finding) in conditions(system.shape()).iter().zip(&outcome.findings.0) {
+            let expected = expected_finding(*condition, judge);
+            assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
+            if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
+                let path = path_to(system, &policy, &Room::in_memory(&budget), &Unobserved, (layer, &record));
+                let path = path.expect("the budget suffices").expect("layers are kept");
+                let expected = judge.path_to(state.expect("a finding with a record is at a state"));
+                assert_eq!(path.records().expect("memory does not fail"), judge.records_along(&expected));
+                assert_eq!(actions_of(&path), judge.actions_along(&expected));
+            }
+        }
+    }
+
+    fn to_the_first_finding(&self) {
+        let judge = self.judge;
+        let (outcome, ..) = self.search(true, None);
+        let first = conditions(self.system.shape())
+            .iter()
+            .filter_map(|condition| expected_finding(*condition, judge))
+            .map(|(finding, _)| finding.layer)
+            .min();
+        match first {
+            Some(layer) if !judge.layers.is_empty() => {
+                assert_eq!(outcome.ending, Ending::Found);
+                compare_prefix(&outcome, judge, layer as usize);
+            }
+            _ => compare_counts(&outcome, judge),
+        }
+    }
+
+    fn to_a_depth(&self) {
+        let (outcome, ..) = self.search(false, Some(1));
+        if self.judge.layers.len() > 2 {
+            assert_eq!(outcome.ending, Ending::Depth);
+            assert_eq!(outcome.layers.len(), 3);
+            compare_prefix(&outcome, self.judge, 1);
+        } else {
+            compare_counts(&outcome, self.judge);
+        }
+    }
+}
+
+/// What leads to a state that is known was noticed, one way or another, by an engine that counts it: starts and steps that are not the first to lead to a state.
+pub(crate) fn compare_duplicates(outcome: &Outcome, judge: &Explored) {
+    let Duplicates { in_ram, delayed, missed } = outcome.duplicates;
+    if let (Some(in_ram), Some(delayed), Some(missed)) = (in_ram, delayed, missed) {
+        let led = judge.starts.len() + judge.transitions();
+        assert_eq!(
+            (in_ram + delayed + missed) as usize,
+            led - judge.states.len(),
+            "{:?}",
+            outcome.duplicates
+        );
     }
 }
 

@@ -11,7 +11,7 @@ use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_ltl::product::Product;
-use fathom_search::engines::semi_owcty;
+use fathom_search::engines::{owcty, semi_owcty};
 use fathom_search::error::SearchError;
 use fathom_search::files::successor_graph::GraphUse;
 use fathom_search::liveness::semi_external::{Outcome, Search};
@@ -21,15 +21,16 @@ use oracle::graph::Graph;
 use oracle::random::Random;
 
 use crate::engines::{finished, product, search};
-use crate::ranks::{TAG, audited_product, holding};
+use crate::ranks::{Certifying, TAG, audited_product, holding};
 use crate::suite::{automata, drawn};
 
-/// What is searched: a product, whether its automaton is weak, and whether its steps are written as numbers.
+/// What is searched: a product, whether its automaton is weak, and whether its steps are written as numbers; or by passes over files.
 #[derive(Clone, Copy)]
 struct Question<'a> {
     product: &'a Product<&'a Graph>,
     weak: bool,
     graph: bool,
+    by_files: bool,
 }
 
 /// Begins, or goes on with what is committed: every other time with more memory, or another thread.
@@ -63,7 +64,8 @@ fn watched(
         observer,
         ..search(product, &volume, &room)
     };
-    semi_owcty::run_certified(&search, &reached, &mut directory, TAG)
+    let engine: Certifying = if question.by_files { owcty::run_certified } else { semi_owcty::run_certified };
+    engine(&search, &reached, &mut directory, TAG)
 }
 
 /// Loses power at operation `first`, and then now and then while going on, until it ends; gives the outcome, what is there after one more loss, and how often the power went.
@@ -93,7 +95,7 @@ fn passes_that_lose_power_are_taken_up_and_prove_the_same() {
         let weak = seed % 2 == 0;
         let Some((graph, automaton, profile)) = holding(seed, weak) else { continue };
         let product = product(&graph, &automaton, &[]);
-        let question = Question { product: &product, weak, graph: seed % 4 == 1 };
+        let question = Question { product: &product, weak, graph: seed % 4 == 1, by_files: seed % 3 == 0 };
         let quiet = FaultyStorage::new(64, seed);
         assert!(attempt(question, &quiet, 0).expect("nothing fails").lasso.is_none());
         for first in (seed % every..quiet.operations() + 1).step_by(every as usize) {
@@ -116,7 +118,8 @@ fn passes_that_lose_power_find_the_same_violation() {
         let (graph, formula) = drawn(&mut Random::new(seed ^ 0x90e7), 20);
         let [_, automaton] = automata(&formula, &graph);
         let product = product(&graph, &automaton, &[]);
-        let question = Question { product: &product, weak: false, graph: seed % 2 == 1 };
+        let question =
+            Question { product: &product, weak: false, graph: seed % 2 == 1, by_files: seed % 3 == 0 };
         let quiet = FaultyStorage::new(64, seed);
         let Some(lasso) = attempt(question, &quiet, 0).expect("nothing fails").lasso else { continue };
         for first in (seed % 11..quiet.operations() + 1).step_by(11) {
@@ -139,7 +142,7 @@ fn a_device_that_fails_lies_or_tears_never_makes_passes_wrong() {
         let weak = seed % 2 == 0;
         let Some((graph, automaton, profile)) = holding(seed, weak) else { continue };
         let product = product(&graph, &automaton, &[]);
-        let question = Question { product: &product, weak, graph: seed % 4 == 1 };
+        let question = Question { product: &product, weak, graph: seed % 4 == 1, by_files: seed % 3 == 0 };
         let quiet = FaultyStorage::new(64, seed);
         assert!(attempt(question, &quiet, 0).expect("nothing fails").lasso.is_none());
         for operation in (seed % 5..quiet.operations()).step_by(5) {
@@ -189,7 +192,7 @@ fn passes_that_are_stopped_end_at_once_go_on_and_prove_the_same() {
         let weak = seed % 2 == 0;
         let Some((graph, automaton, profile)) = holding(seed, weak) else { continue };
         let product = product(&graph, &automaton, &[]);
-        let question = Question { product: &product, weak, graph: seed % 4 == 1 };
+        let question = Question { product: &product, weak, graph: seed % 4 == 1, by_files: seed % 3 == 0 };
         let storage = FaultyStorage::new(64, seed);
         let at_once = watched(question, &storage, 0, &Impatient(0.into())).expect("nothing fails");
         if at_once.stopped {

@@ -11,9 +11,10 @@ use fathom_ltl::product::Product;
 use fathom_ltl::strength::{Profile, Strength, profile, saturated};
 use fathom_model::system::TransitionSystem;
 use fathom_model::tag::Tag;
-use fathom_search::engines::semi_owcty;
-use fathom_search::files::closed_set::Recurs;
-use fathom_search::liveness::semi_external::Search;
+use fathom_search::engines::{owcty, semi_owcty};
+use fathom_search::error::SearchError;
+use fathom_search::files::closed_set::{Reached, Recurs};
+use fathom_search::liveness::semi_external::{Outcome, Search};
 use fathom_search::proof::audit::AuditError;
 use fathom_search::proof::rank_audit::{Place, PlaceOf, RankAudit, RankAudited};
 use fathom_search::task::Unobserved;
@@ -29,6 +30,10 @@ use crate::suite::{automata, drawn, rounds};
 pub(crate) const TAG: [u8; 16] = [9; 16];
 const RANK_BITS: u32 = 32;
 
+/// An engine that leaves ranks.
+pub(crate) type Certifying =
+    fn(&Search<'_>, &dyn Reached, &mut RunDirectory, [u8; 16]) -> Result<Outcome, SearchError>;
+
 /// Searches with a certificate; the volume that it is on, if there is no accepting run.
 pub(crate) fn certified(
     system: &dyn TransitionSystem,
@@ -36,14 +41,24 @@ pub(crate) fn certified(
     weak: bool,
     threads: usize,
 ) -> Option<Volume> {
-    let budget = Budget::new(8 << 20);
+    certified_by(semi_owcty::run_certified, system, recurs, weak, (threads, 8 << 20))
+}
+
+/// The same, with an engine and so much memory.
+pub(crate) fn certified_by(
+    engine: Certifying,
+    system: &dyn TransitionSystem,
+    recurs: Recurs<'_>,
+    weak: bool,
+    (threads, bytes): (usize, usize),
+) -> Option<Volume> {
+    let budget = Budget::new(bytes);
     let reached = finished(system, &budget, threads);
     let volume = Volume::in_memory(512);
     let mut directory = RunDirectory::open(&volume, TAG).expect("memory does not fail");
     let room = Room::in_memory(&budget);
     let search = Search { weak, recurs, threads, ..search(system, &volume, &room) };
-    let outcome =
-        semi_owcty::run_certified(&search, &reached, &mut directory, TAG).expect("memory does not fail");
+    let outcome = engine(&search, &reached, &mut directory, TAG).expect("memory does not fail");
     assert_eq!(outcome.classes.is_some(), outcome.lasso.is_none());
     drop(directory);
     outcome.lasso.is_none().then_some(volume)
@@ -140,9 +155,11 @@ fn what_holds_has_ranks_that_the_audit_accepts() {
         let is_weak = seed % 2 == 0;
         let Some((graph, automaton, profile)) = holding(seed, is_weak) else { continue };
         let product = product(&graph, &automaton, &[]);
-        let volume =
-            certified(&product, &|record| product.recurs(record), is_weak, 1 + seed as usize / 2 % 2)
-                .expect("the judge says that it holds");
+        let engine: Certifying = if seed % 3 == 0 { owcty::run_certified } else { semi_owcty::run_certified };
+        let (threads, bytes) = (1 + seed as usize / 2 % 2, if seed % 6 < 3 { 256 << 10 } else { 8 << 20 });
+        let recurs = |record: &[u64]| product.recurs(record);
+        let volume = certified_by(engine, &product, &recurs, is_weak, (threads, bytes))
+            .expect("the judge says that it holds");
         let audited = audited_product(&product, &volume, profile.as_ref());
         let audited = audited.unwrap_or_else(|refusal| panic!("seed {seed}: {refusal}"));
         let states = explore(&product, Limits::states(100_000)).expect("memory does not fail");

@@ -9,6 +9,7 @@ use fathom_ltl::translate::translate;
 use fathom_ltl::word::Lasso as Word;
 use fathom_model::checked::Checked;
 use fathom_model::system::TransitionSystem;
+use fathom_search::engines::owcty;
 use fathom_search::files::closed_set::ALL_RECUR;
 use fathom_search::files::successor_graph::GraphUse;
 use fathom_search::task::Unobserved;
@@ -22,7 +23,7 @@ use oracle::tarjan::{accepting_component, components};
 
 use crate::engines::{ENGINES, LEAST, WEAK_ENGINES, least, maximal, product, projected};
 use crate::formulas::{formula, judged};
-use crate::ranks::{audited, certified};
+use crate::ranks::{audited, certified, certified_by};
 
 /// How many systems; `FATHOM_LONG` makes it a hundred times as many.
 pub(crate) fn rounds(few: u64) -> u64 {
@@ -311,8 +312,11 @@ fn larger_graphs_go_through_files() {
         refused += u64::from(!expected);
         let certificate = certified(&graph, ALL_RECUR, false, 2);
         assert_eq!(certificate.is_none(), expected, "seed {seed}");
-        if let Some(volume) = certificate {
-            let audited = audited(&graph, &volume, None);
+        let over_files =
+            certified_by(owcty::run_certified, &graph, ALL_RECUR, false, (1 + seed as usize % 2, 4 << 20));
+        assert_eq!(over_files.is_none(), expected, "seed {seed}");
+        for volume in certificate.iter().chain(&over_files) {
+            let audited = audited(&graph, volume, None);
             assert!(audited.is_ok(), "seed {seed}: {audited:?}");
         }
         // As many rounds as there are accepting states on a path, at worst.

@@ -16,10 +16,10 @@ use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 
 use super::{Output, granted, home, plan, read_model, say, searched, settle, stream_summary, watcher};
 use crate::progress::Meter;
+use crate::report::Told;
 use crate::report::escape::{Escaping, Printable};
 use crate::report::json::{self, Report};
-use crate::report::text::Told;
-use crate::report::trace::{self, Shown, TraceDocument};
+use crate::report::trace::{self, Sheet, TraceDocument};
 use crate::report::{Exit, text};
 use crate::session::Session;
 use crate::settings::{CheckSettings, Destination, OutputSettings, TraceFormat};
@@ -245,7 +245,9 @@ pub(super) fn report(
     stream_summary(quiet, taken, |out| text::write_checked(&told, out))?;
     if let Some((format, output)) = trace {
         output.write_with(|out| match format {
-            TraceFormat::Text => trace::write_all(model, &checked.answers, Shown::All, &mut Escaping(out)),
+            TraceFormat::Text => {
+                trace::write_all(model, &checked.answers, Sheet::IN_FILE, &mut Escaping(out))
+            }
             TraceFormat::Json => json::write(&TraceDocument::of(model, &checked.answers), out),
         })?;
     }

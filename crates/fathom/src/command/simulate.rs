@@ -18,8 +18,9 @@ use super::check::{Outputs, report};
 use super::{Output, granted, plan, print, read_model, watcher};
 use crate::progress::Meter;
 use crate::report::Exit;
+use crate::report::state;
 use crate::report::text::plural;
-use crate::report::trace::{SavedDocument, Shown, step_line, write_run};
+use crate::report::trace::{SavedDocument, Sheet, step_line, write_run};
 use crate::session::Session;
 use crate::settings::{Destination, SimulateSettings, Walk};
 
@@ -173,7 +174,7 @@ fn walk(simulation: &mut Simulation<'_>, count: usize, dice: &mut u64) -> Result
 /// The run so far; of a long one, its ends.
 fn run_in_words(simulation: &Simulation<'_>, room: &Room) -> anyhow::Result<String> {
     let mut text = Vec::new();
-    write_run(simulation.model(), &simulation.trace(room)?, Shown::Ends, &mut text)?;
+    write_run(simulation.model(), &simulation.trace(room)?, Sheet::on_screen(), &mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
@@ -196,7 +197,10 @@ fn follow(simulation: &mut Simulation<'_>, file: &Path, count: Option<&str>) -> 
 /// The state and what can be done.
 fn scene(simulation: &Simulation<'_>) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "after {}: {}", plural(simulation.length() as u64, "step"), changed(simulation));
+    let _ = writeln!(text, "after {}:", plural(simulation.length() as u64, "step"));
+    for line in changed(simulation) {
+        let _ = writeln!(text, "  {line}");
+    }
     for name in simulation.violated() {
         let _ = writeln!(text, "  violated here: {name}");
     }
@@ -213,15 +217,16 @@ fn scene(simulation: &Simulation<'_>) -> String {
     text
 }
 
-fn changed(simulation: &Simulation<'_>) -> String {
-    let pairs = simulation.changed();
-    let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    if pairs.is_empty() { "nothing has changed".into() } else { pairs.join(", ") }
+/// What the last step changed; all of it in the first state.
+fn changed(simulation: &Simulation<'_>) -> Vec<String> {
+    let before = simulation.earlier();
+    state::lines(before.as_ref(), &simulation.state(), state::width().saturating_sub(2))
 }
 
 fn values(simulation: &Simulation<'_>) -> String {
-    simulation.values().iter().fold(String::new(), |mut text, (name, value)| {
-        let _ = writeln!(text, "  {name} = {value}");
+    let lines = state::lines(None, &simulation.state(), state::width().saturating_sub(2));
+    lines.iter().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "  {line}");
         text
     })
 }

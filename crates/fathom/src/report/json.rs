@@ -17,10 +17,10 @@ use fathom_search::task::Duplicates;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-use super::text::Told;
+use super::Told;
 
 /// The version of the object.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Why a complete search for infinite runs does not know whether the model faults.
 const PRUNED: &str = "not looked for everywhere: the formula's automaton prunes the search";

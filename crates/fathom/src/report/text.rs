@@ -15,9 +15,11 @@ use fathom_check::questions::property::{Property, PropertyKind};
 use fathom_check::questions::unchecked::Unchecked;
 
 use fathom_search::engines::{ram, registry};
+use fathom_search::task::ProgressFigures;
 
-use super::trace::Shown;
+use super::trace::Sheet;
 
+use super::Told;
 use super::escape::Printable;
 
 /// What is said where faults were not looked for everywhere.
@@ -40,21 +42,6 @@ pub fn exploration(model: &Model, exploration: &Exploration, stats: bool) -> Str
     }
     text.push_str(&afterwards(exploration));
     text
-}
-
-/// What is told of a check.
-#[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
-    /// What was checked.
-    pub model: &'a Model,
-    /// What came of it.
-    pub checked: &'a Checked,
-    /// What the verdicts take for granted.
-    pub assumptions: &'a [String],
-    /// What was left out.
-    pub unchecked: &'a [Unchecked],
-    /// Whether it is told where time and memory went.
-    pub stats: bool,
 }
 
 /// Writes the summary of `check`: a line per property, the runs, the figures.
@@ -91,7 +78,7 @@ pub fn write_checked(told: &Told<'_>, out: &mut dyn io::Write) -> io::Result<()>
         text.push('\n');
     }
     out.write_all(text.as_bytes())?;
-    super::trace::write_all(model, &checked.answers, Shown::Ends, out)?;
+    super::trace::write_all(model, &checked.answers, Sheet::on_screen(), out)?;
     let mut text = format!("\n{}{}", symmetry(model), figures(&checked.exploration, stats));
     let limit = checked.exploration.limit;
     // Of a search that ended at a violation it says little.
@@ -267,6 +254,9 @@ pub fn figures(exploration: &Exploration, stats: bool) -> String {
     if let Some(locality) = counts.locality {
         lines.push(("locality", count(locality)));
     }
+    if let Some(figures) = &counts.progress {
+        lines.push(("progress", progress(figures)));
+    }
     lines.push(("engine", engine(exploration)));
     lines.push(("state size", plural(u64::from(exploration.record_bits), "bit")));
     if let Some(checksum) = &counts.checksum {
@@ -357,6 +347,25 @@ fn room(disk: &DiskFigures) -> String {
         bytes(disk.peak),
         bytes(disk.read),
         bytes(disk.written)
+    )
+}
+
+/// What was seen of a measure of progress.
+fn progress(figures: &ProgressFigures) -> String {
+    let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = *figures;
+    let all = (forward + stationary + regress).max(1) as f64;
+    let share = |steps: u64| format!("{:.1}%", steps as f64 * 100.0 / all);
+    let back = match regress {
+        0 => "no step back".to_owned(),
+        _ => format!("{} ({}) back", plural(regress, "step"), share(regress)),
+    };
+    format!(
+        "{}, {}, the largest of {}; {} of steps forward, {} to the same value, {back}",
+        plural(sweeps, "sweep"),
+        plural(buckets, "bucket"),
+        plural(largest_bucket, "state"),
+        share(forward),
+        share(stationary),
     )
 }
 

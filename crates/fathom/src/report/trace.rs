@@ -5,10 +5,14 @@ use std::io::{self, Write};
 use fathom_check::answers::check::{Answer, Verdict};
 use fathom_check::model::assemble::Model;
 use fathom_check::questions::property::PropertyKind;
-use fathom_check::trace::{SavedTrace, Told, Trace, TraceFault, TraceMessage, TraceState, TraceStep};
+use fathom_check::trace::value::Value;
+use fathom_check::trace::{
+    Because, SavedTrace, Told, Trace, TraceFault, TraceMessage, TraceState, TraceStep,
+};
 use serde::{Deserialize, Serialize};
 
 use super::escape::Printable;
+use super::state;
 
 /// Runs in a file, as they are written.
 #[derive(Clone, Debug, Serialize)]
@@ -51,6 +55,15 @@ pub struct SavedNamedTrace {
     pub trace: SavedTrace,
 }
 
+/// How a run is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sheet {
+    /// How much of it is shown.
+    pub shown: Shown,
+    /// How wide lines may be.
+    pub width: usize,
+}
+
 /// How much of a run is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
@@ -63,6 +76,18 @@ pub enum Shown {
 /// Runs of more steps than this are shown by their ends: so many states of each.
 const STEPS_SHOWN_MAX: u64 = 2_000;
 const END_STATES: u64 = STEPS_SHOWN_MAX / 2;
+/// A faulting expression of more letters than this is not repeated: its line is told.
+const EXPRESSION_SHOWN_MAX: usize = 100;
+
+impl Sheet {
+    /// What a terminal shows: of a long run its ends, as wide as the terminal is.
+    pub fn on_screen() -> Sheet {
+        Sheet { shown: Shown::Ends, width: state::width() }
+    }
+
+    /// What a file has: everything.
+    pub const IN_FILE: Sheet = Sheet { shown: Shown::All, width: state::WIDTH };
+}
 
 impl<'a> TraceDocument<'a> {
     /// All runs of a check.
@@ -84,14 +109,14 @@ impl<'a> TraceDocument<'a> {
 }
 
 /// Writes all runs of a check, one after the other.
-pub fn write_all(model: &Model, answers: &[Answer], shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_all(model: &Model, answers: &[Answer], sheet: Sheet, out: &mut dyn Write) -> io::Result<()> {
     let runs = answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
     for (number, (answer, trace)) in runs.enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
         writeln!(out, "{}", heading(answer))?;
-        write_run(model, trace, shown, out)?;
+        write_run(model, trace, sheet, out)?;
     }
     Ok(())
 }
@@ -119,11 +144,11 @@ pub fn heading(answer: &Answer) -> String {
 }
 
 /// Writes the states and steps of a run.
-pub fn write_run(model: &Model, trace: &Trace, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_run(model: &Model, trace: &Trace, sheet: Sheet, out: &mut dyn Write) -> io::Result<()> {
     let (length, stem) = (trace.length(), trace.stem_states());
     let width = length.to_string().len();
     let mut states = trace.states(model).map_err(io::Error::other)?;
-    let left_out = match shown {
+    let left_out = match sheet.shown {
         Shown::Ends if length > STEPS_SHOWN_MAX => END_STATES..length + 1 - END_STATES,
         _ => 0..0,
     };
@@ -137,6 +162,7 @@ pub fn write_run(model: &Model, trace: &Trace, shown: Shown, out: &mut dyn Write
             number = left_out.end;
             states.skip_to(number).map_err(io::Error::other)?;
         }
+        let before = states.last_value().cloned();
         let Some(state) = states.next().transpose().map_err(io::Error::other)? else { break };
         if begins {
             writeln!(out, "  for ever, from state {}:", stem - 1)?;
@@ -145,14 +171,17 @@ pub fn write_run(model: &Model, trace: &Trace, shown: Shown, out: &mut dyn Write
             None => writeln!(out, "  {number:>width$}  initial state")?,
             Some(step) => writeln!(out, "  {number:>width$}  {}", step_line(step))?,
         }
-        writeln!(out, "  {:>width$}    {}", "", changes(&state))?;
+        for line in state::lines(before.as_ref(), &state.state, sheet.width.saturating_sub(width + 6)) {
+            writeln!(out, "  {:>width$}    {line}", "")?;
+        }
         if let Some(line) = reading(&state) {
             writeln!(out, "  {:>width$}    {line}", "")?;
         }
         number += 1;
     }
-    if let Some(fault) = &trace.fault {
-        writeln!(out, "  {:>width$}  {}", "!", fault_line(fault))?;
+    let reasons = trace.fault.iter().flat_map(fault_lines).chain(trace.because.iter().map(because_line));
+    for (number, line) in reasons.enumerate() {
+        writeln!(out, "  {:>width$}  {line}", if number == 0 { "!" } else { "" })?;
     }
     Ok(())
 }
@@ -186,17 +215,6 @@ fn message(message: &TraceMessage) -> String {
     }
 }
 
-/// The values that changed; all of them in the first state.
-fn changes(state: &TraceState) -> String {
-    let changed: Vec<String> = state
-        .state
-        .iter()
-        .filter(|(name, _)| state.changed.contains(name))
-        .map(|(name, value)| format!("{} = {}", Printable(name), Printable(value)))
-        .collect();
-    if changed.is_empty() { "nothing changes".into() } else { changed.join(", ") }
-}
-
 /// What the automaton reads in a state of a lasso, and where it is.
 fn reading(state: &TraceState) -> Option<String> {
     let (atoms, automaton) = (state.atoms.as_ref()?, state.automaton.as_ref()?);
@@ -204,9 +222,34 @@ fn reading(state: &TraceState) -> Option<String> {
     Some(format!("[{}] reads {}", Printable(automaton), Printable(&atoms)))
 }
 
-fn fault_line(fault: &TraceFault) -> String {
+/// What went wrong, and below it the expression with the values it met.
+fn fault_lines(fault: &TraceFault) -> Vec<String> {
     let place = fault.line.map_or(String::new(), |line| format!("  (line {line})"));
-    format!("{}: {}{place}", Printable(&fault.during), Printable(&fault.title))
+    let detail = fault.detail.as_ref().map_or(String::new(), |detail| format!(": {}", Printable(detail)));
+    let first = format!("{}: {}{detail}{place}", Printable(&fault.during), Printable(&fault.title));
+    let second =
+        fault.expression.as_ref().filter(|text| text.chars().count() <= EXPRESSION_SHOWN_MAX).map(|text| {
+            let values = values(&fault.values);
+            let with = if values.is_empty() { String::new() } else { format!(", where {values}") };
+            format!("  in `{}`{with}", Printable(text))
+        });
+    [Some(first), second].into_iter().flatten().collect()
+}
+
+/// Why a condition is met.
+pub fn because_line(Because { condition, holds, values: read }: &Because) -> String {
+    let values = values(read);
+    let with = if values.is_empty() { String::new() } else { format!(": {values}") };
+    format!("`{}` is {holds}{with}", Printable(condition))
+}
+
+/// Names and values in a row.
+fn values(values: &Value) -> String {
+    let mut items = Vec::new();
+    values.for_each(&mut |name, value| {
+        items.push(format!("{} = {}", Printable(name), Printable(&value.to_string())))
+    });
+    items.join(", ")
 }
 
 fn fault_title(answer: &Answer) -> String {
@@ -267,8 +310,9 @@ mod tests {
     }
 
     fn shown(model: &Model, checked: &Checked, shown: Shown) -> String {
+        let sheet = Sheet { shown, width: 120 };
         let mut text = Vec::new();
-        write_all(model, &checked.answers, shown, &mut text).unwrap();
+        write_all(model, &checked.answers, sheet, &mut text).unwrap();
         String::from_utf8(text).unwrap()
     }
 
@@ -283,7 +327,8 @@ mod tests {
             assert_eq!(json::to_text(&saved), streamed);
             for named in &saved.traces {
                 let trace = checked.answers[0].trace.as_ref().unwrap();
-                let told: Vec<_> = trace.states(&model).unwrap().map(Result::unwrap).collect();
+                let plain = |state: TraceState| TraceState { state: state.state.plain(), ..state };
+                let told: Vec<_> = trace.states(&model).unwrap().map(Result::unwrap).map(plain).collect();
                 assert_eq!([&named.trace.stem[..], &named.trace.cycle[..]].concat(), told);
                 assert_eq!((named.trace.stem.len() + named.trace.cycle.len()) as u64, trace.length() + 1);
             }
@@ -326,11 +371,11 @@ mod tests {
         for _ in 0..5 {
             assert!(simulation.take(0).unwrap());
         }
-        assert_eq!(simulation.changed(), [("n".to_owned(), "5".to_owned())]);
+        assert_eq!(simulation.state().changed(simulation.earlier().as_ref()), ["n"]);
         assert_eq!(simulation.back(2), 2);
         let mut text = Vec::new();
         let trace = simulation.trace(&Room::in_memory(&budget)).unwrap();
-        write_run(&model, &trace, Shown::All, &mut text).unwrap();
+        write_run(&model, &trace, Sheet::IN_FILE, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(text.ends_with("  3  P: s -> s  (line 2)\n       n = 3\n"), "{text}");
         // The budget ends a run that has no end.

@@ -225,8 +225,9 @@ impl<'a> Account<'a> {
         }
         self.done.take(&mut self.pending);
         let (exact, layered, duplicates) = (!policy.revisits(), policy.has_layers(), policy.duplicates());
+        let progress = policy.progress();
         drop(policy);
-        Ok(Outcome { exact, layered, duplicates, ..self.outcome(ending, refusal, boundary) })
+        Ok(Outcome { exact, layered, duplicates, progress, ..self.outcome(ending, refusal, boundary) })
     }
 
     /// What is known, as the outcome of a search that was `begun` and ended at this boundary, or has not begun.
@@ -244,6 +245,7 @@ impl<'a> Account<'a> {
             exact: true,
             layered: true,
             duplicates: Duplicates::default(),
+            progress: None,
             layers: Arc::new(self.layers),
             expanded: tally.expanded,
             transitions: tally.transitions,

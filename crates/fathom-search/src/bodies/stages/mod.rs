@@ -23,7 +23,7 @@ use fathom_model::steps::Steps;
 
 use crate::error::SearchError;
 use crate::expansion::buffers::Buffers;
-use crate::task::{Duplicates, Outcome, Task};
+use crate::task::{Duplicates, Outcome, ProgressFigures, Task};
 
 use account::Account;
 
@@ -84,6 +84,11 @@ pub trait StagePolicy: Send + Sync {
     /// How candidates that were known already were noticed, as far as that was counted.
     fn duplicates(&self) -> Duplicates {
         Duplicates::default()
+    }
+
+    /// What was seen of the measure of progress, if stages are in the order of one.
+    fn progress(&self) -> Option<ProgressFigures> {
+        None
     }
 
     /// Whether stages are layers: states that are as many steps away from the initial ones.

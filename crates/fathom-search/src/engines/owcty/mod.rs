@@ -86,7 +86,7 @@ fn proven(
     let (mut outcome, kept, ranks) = match &mut certificate {
         Some((directory, tag)) => {
             let committed = Committed::of(directory)?;
-            if committed.is_none() {
+            if committed.is_none() && directory.committed().is_some() {
                 // Whatever another engine has left there is of no use.
                 directory.commit(&[], &[])?;
             }

@@ -27,6 +27,7 @@ use crate::bodies::stages::{self, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::stores::Layered;
 use crate::stores::layers::{LayerDecoder, LayerEncoder, Layers, take_piece};
+use crate::task::Duplicates;
 use closing::Closing;
 use inboxes::Inboxes;
 use routes::{Fullness, Routes, SHARDS_MAX};
@@ -76,6 +77,8 @@ pub struct RamTable {
     closing: Closing,
     /// Layers with fewer new states are coded by one thread.
     shared_close_min: usize,
+    /// Candidates for closed layers that were known.
+    duplicates: u64,
 }
 
 /// The next block of a part of a layer. No two share a cache line, nor a pair of lines that are fetched together.
@@ -87,6 +90,8 @@ struct Cursor(AtomicUsize);
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Worker {
+    /// Candidates since the last layer was closed.
+    offered: u64,
     recent: RecentKeys,
     /// Candidates of a batch that are not recent, addressed.
     kept: Vec<u64>,
@@ -153,6 +158,7 @@ impl RamTable {
             hired: AtomicUsize::new(0),
             budget: budget.clone(),
             shared_close_min: SHARED_CLOSE_MIN,
+            duplicates: 0,
             table,
             batch_records,
             shard_records,
@@ -338,6 +344,7 @@ impl StagePolicy for RamTable {
         let room = self.inboxes.room();
         let together = self.batch_records.max(room / words);
         Ok(Worker {
+            offered: 0,
             _charge: budget.charge("candidates", self.batch_records * words * 8 + room * 8 + together * 4)?,
             recent: RecentKeys::new(self.table.addressing(), recent_bytes, budget)?,
             kept: Vec::with_capacity(self.batch_records * words),
@@ -357,6 +364,7 @@ impl StagePolicy for RamTable {
 
     fn offer(&self, worker: &mut Worker, candidates: Records<'_>) -> Result<(), SearchError> {
         let words = candidates.words_per_record();
+        worker.offered += candidates.len() as u64;
         if self.shard_records > 0 {
             if !worker.is_here {
                 self.inboxes.come(worker.number);
@@ -409,9 +417,15 @@ impl StagePolicy for RamTable {
             worker.stretch = 0..0;
             worker.served = usize::MAX;
         }
+        let offered: u64 = workers.iter_mut().map(|worker| std::mem::take(&mut worker.offered)).sum();
+        self.duplicates += offered - states as u64;
         self.cursors.iter().for_each(|cursor| cursor.0.store(0, Ordering::Relaxed));
         self.table.recut();
         Ok(ClosedStage { states: states as u64, oldest_duplicate: OldestDuplicate::Unknown })
+    }
+
+    fn duplicates(&self) -> Duplicates {
+        Duplicates::noticed(self.duplicates, 0)
     }
 
     fn next_batch(

@@ -15,7 +15,7 @@
 mod shard;
 mod sizes;
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use fathom_disk::budget::{Budget, ChargedVec};
@@ -32,13 +32,13 @@ use crate::files::at_rest::AtRest;
 use crate::files::candidates::shard_of;
 use crate::files::closing::Closing;
 use crate::files::commits::{Commits, Committed};
-use crate::files::disk_use::{DiskMeter, DiskUse};
-use crate::files::frontier::Frontier;
+use crate::files::disk_use::DiskUse;
 use crate::files::layer_store::{BlockEncoder, LayerCursor, LayerStore};
 use crate::files::lock;
 use crate::files::place::Place;
+use crate::files::search_files::SearchFiles;
 use crate::stores::{Layered, key_width};
-use crate::task::{Ending, Outcome, Task};
+use crate::task::{Duplicates, Ending, Outcome, Task};
 
 pub use sizes::Sizes;
 
@@ -79,16 +79,13 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
 /// The policy.
 #[derive(Debug)]
 pub struct SternDill {
-    place: Place,
-    commits: Commits,
+    files: SearchFiles,
     sizes: Sizes,
     shards: Vec<Mutex<Shard>>,
-    /// The closed set of a search that is over.
-    at_rest: Option<AtRest>,
-    frontier: Mutex<Frontier>,
     /// Who checks a shard holds a set of tools: there is memory for so many.
     closing: Closing<(), BlockEncoder>,
-    disk_meter: DiskMeter,
+    /// Candidates for closed layers that were known.
+    duplicates: u64,
 }
 
 /// What a caller may choose.
@@ -114,9 +111,14 @@ impl Options {
     }
 }
 
-/// Candidates of one thread that wait to be handed over, by shard; none if there is one shard.
+/// Candidates of one thread that wait to be handed over.
 #[derive(Debug)]
-pub struct Handed(Vec<ChargedVec<u64>>);
+pub struct Handed {
+    /// By shard; none if there is one shard.
+    shards: Vec<ChargedVec<u64>>,
+    /// Candidates since the last layer was closed.
+    offered: u64,
+}
 
 /// Searches breadth-first from the initial states, or goes on with what is committed in the volume. The closed set of a search that `lasts` is put to rest when it is complete.
 pub fn run(
@@ -167,18 +169,16 @@ impl SternDill {
         commits: Commits,
         sizes: Sizes,
         options: Options,
-        mut store: LayerStore,
+        store: LayerStore,
     ) -> Result<SternDill, SearchError> {
-        store.drop_before(options.keep_from);
+        let files = SearchFiles::new(place, commits, store, (options.keep_from, options.disk_limit))?;
         let shards = (0..sizes.shards)
-            .map(|_| Ok(Mutex::new(Shard::new(&place, &sizes)?)))
+            .map(|_| Ok(Mutex::new(Shard::new(&files.place, &sizes)?)))
             .collect::<Result<_, DiskError>>()?;
         let mut closing = Closing::default();
-        closing
-            .equip(sizes.checkers, || BlockEncoder::new(&place.budget, place.width, sizes.log_block_keys))?;
-        let frontier = Mutex::new(Frontier::new(&place, store)?);
-        let disk_meter = DiskMeter::new(options.disk_limit);
-        Ok(SternDill { place, commits, sizes, shards, at_rest: None, frontier, closing, disk_meter })
+        let Place { budget, width, .. } = &files.place;
+        closing.equip(sizes.checkers, || BlockEncoder::new(budget, *width, sizes.log_block_keys))?;
+        Ok(SternDill { files, sizes, shards, closing, duplicates: 0 })
     }
 
     /// Takes up what a commit says, whichever engine has made it.
@@ -193,24 +193,22 @@ impl SternDill {
         let store = cursor.open_layers(&place.volume, &place.budget)?;
         let mut taken = SternDill::assemble(place, commits, sizes, options, store)?;
         for run in &runs {
-            let opened = taken.place.open_run(&run.name)?;
+            let opened = taken.files.place.open_run(&run.name)?;
             lock(&taken.shards[run.shard]).take_up(run.level, opened);
         }
-        if let Some((name, live_bytes)) = at_rest {
-            taken.at_rest = Some(AtRest { run: taken.place.open_run(&name)?, live_bytes });
-        }
+        at_rest.map_or(Ok(()), |at_rest| taken.files.take_up_at_rest(at_rest))?;
         if cursor.shards == 0 {
             taken.know_layers()?;
         }
-        taken.frontier().rewind()?;
+        taken.files.frontier().rewind()?;
         Ok((taken, Some(cursor.boundary)))
     }
 
     /// Makes known what is in the layers of the log, when nothing is known yet: that of a search that was in RAM.
     fn know_layers(&self) -> Result<(), SearchError> {
-        let store = &self.frontier().store;
+        let store = &self.files.frontier().store;
         let mut handed = self.worker()?;
-        let mut cursor = LayerCursor::new(self.place.width, &self.place.budget)?;
+        let mut cursor = LayerCursor::new(self.files.place.width, &self.files.place.budget)?;
         for layer in 0..store.layer_count() {
             cursor.open(store, layer)?;
             while let Some(records) = cursor.next_keys(store)? {
@@ -219,42 +217,32 @@ impl SternDill {
         }
         self.flush(&mut handed)?;
         for shard in &self.shards {
-            lock(shard).close(&self.place, &self.sizes, &mut |_| Ok(()))?;
+            lock(shard).close(&self.files.place, &self.sizes, &mut |_| Ok(()))?;
         }
         Ok(())
     }
 
-    fn frontier(&self) -> MutexGuard<'_, Frontier> {
-        lock(&self.frontier)
-    }
-
     /// What files hold and have held.
     pub fn disk_use(&self) -> DiskUse {
-        let layers = self.frontier().store.disk_bytes();
-        if let Some(AtRest { run, live_bytes }) = &self.at_rest {
-            return self.disk_meter.with(*live_bytes, Some(run.bytes()), layers);
-        }
-        let closed_set = self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum();
-        self.disk_meter.with(closed_set, None, layers)
+        self.files.disk_use(&self.shards)
     }
 
     /// Whether no layer was dropped.
     pub fn keeps_all_layers(&self) -> bool {
-        self.frontier().store.first() == 0
+        self.files.keep_all_layers()
     }
 
     /// Puts the closed set of a complete search to rest. Memory of the tables is given back: no layer can be closed any more. If room or memory does not suffice, everything stays as it is.
     pub fn put_to_rest(&mut self, boundary: &[u8]) -> Result<(), SearchError> {
         let _phase = Phase::enter("rest");
-        if self.at_rest.is_some() {
+        if self.files.is_at_rest() {
             return Ok(());
         }
         let live_bytes = self.disk_use().closed_set;
         self.closing.put_tools_away();
-        self.shards.iter().try_for_each(|shard| lock(shard).forget_table(&self.place))?;
-        if let Some(run) = AtRest::try_write(&self.place, |name| self.merge_all(name))? {
-            self.disk_meter.note_peak(self.disk_use().peak + run.bytes());
-            self.at_rest = Some(AtRest { run, live_bytes });
+        self.shards.iter().try_for_each(|shard| lock(shard).forget_table(&self.files.place))?;
+        if let Some(run) = AtRest::try_write(&self.files.place, |name| self.merge_all(name))? {
+            self.files.rest(run, live_bytes, self.disk_use().peak);
             self.commit(boundary)?;
         }
         Ok(())
@@ -262,55 +250,34 @@ impl SternDill {
 
     /// Writes one run with all known keys.
     fn merge_all(&self, name: &str) -> Result<(), DiskError> {
-        let bytes = AtRest::readable_bytes(&self.place);
+        let bytes = AtRest::readable_bytes(&self.files.place);
         while self.shards.iter().map(|shard| lock(shard).reading_bytes()).sum::<usize>() > bytes {
             let most = self.shards.iter().max_by_key(|shard| lock(shard).known_runs().count());
             let Some(most) = most else { break };
-            if !lock(most).merge_smallest(&self.place, &self.sizes)? {
+            if !lock(most).merge_smallest(&self.files.place, &self.sizes)? {
                 break;
             }
         }
         let shards: Vec<_> = self.shards.iter().map(lock).collect();
         let runs: Vec<_> = shards.iter().flat_map(|shard| shard.known_runs().map(|(_, run)| run)).collect();
-        AtRest::merge(&self.place, name, &runs)
+        AtRest::merge(&self.files.place, name, &runs)
     }
 
     /// Makes everything up to the last closed layer last.
     fn commit(&mut self, boundary: &[u8]) -> Result<(), SearchError> {
         let _phase = Phase::enter("commit");
-        let began = Instant::now();
-        self.remove_retired()?;
-        let mut files = Vec::new();
-        match &self.at_rest {
-            Some(at_rest) => files.push(Commits::name_at_rest(at_rest)),
-            None => {
-                for (number, shard) in self.shards.iter().enumerate() {
-                    for (level, run) in lock(shard).known_runs() {
-                        files.push(self.commits.name_run(number, level, run)?);
-                    }
-                }
-            }
-        }
-        let store = &mut lock(&self.frontier).store;
-        self.commits.commit(began, (self.sizes.shards, files), store, boundary)
-    }
-
-    /// Removes runs that were merged away and layers that were dropped.
-    fn remove_retired(&self) -> Result<(), SearchError> {
-        let mut names = self.frontier().store.retired();
-        self.shards.iter().for_each(|shard| names.extend(lock(shard).retired()));
-        Ok(self.commits.remove_retired(&names)?)
+        self.files.commit(Instant::now(), &self.shards, boundary)
     }
 
     /// Adds candidates to the table of a shard, which is checked whenever it is full.
     fn gather(&self, number: usize, keys: &[u64]) -> Result<(), DiskError> {
         let mut shard = lock(&self.shards[number]);
-        let mut rest = shard.gather(&self.place, keys)?;
+        let mut rest = shard.gather(&self.files.place, keys)?;
         while !rest.is_empty() {
             let sets = self.closing.tools();
             let _turn = lock(&sets[number % sets.len()]);
-            shard.check(&self.place, &self.sizes)?;
-            rest = shard.gather(&self.place, rest)?;
+            shard.check(&self.files.place, &self.sizes)?;
+            rest = shard.gather(&self.files.place, rest)?;
         }
         Ok(())
     }
@@ -318,8 +285,8 @@ impl SternDill {
     /// Makes known what is new in a shard, as part of the layer; says how much that is.
     fn close_shard(&self, number: usize, encoder: &mut BlockEncoder) -> Result<u64, SearchError> {
         let _phase = Phase::enter("close");
-        Ok(lock(&self.shards[number]).close(&self.place, &self.sizes, &mut |fresh| {
-            encoder.encode(fresh, |keys, payload| self.frontier().store.append(keys, payload))
+        Ok(lock(&self.shards[number]).close(&self.files.place, &self.sizes, &mut |fresh| {
+            encoder.encode(fresh, |keys, payload| self.files.frontier().store.append(keys, payload))
         })?)
     }
 }
@@ -329,20 +296,21 @@ impl StagePolicy for SternDill {
 
     fn worker(&self) -> Result<Handed, SearchError> {
         let shards = if self.shards.len() > 1 { self.shards.len() } else { 0 };
-        let room = self.sizes.handed_keys * self.place.width.words();
-        let buffer = |_| ChargedVec::with_capacity(&self.place.budget, "candidates", room);
-        Ok(Handed((0..shards).map(buffer).collect::<Result<_, _>>()?))
+        let room = self.sizes.handed_keys * self.files.place.width.words();
+        let buffer = |_| ChargedVec::with_capacity(&self.files.place.budget, "candidates", room);
+        Ok(Handed { shards: (0..shards).map(buffer).collect::<Result<_, _>>()?, offered: 0 })
     }
 
     fn offer(&self, worker: &mut Handed, candidates: Records<'_>) -> Result<(), SearchError> {
+        worker.offered += candidates.len() as u64;
         if self.shards.len() == 1 {
             return Ok(self.gather(0, candidates.words())?);
         }
         for record in candidates.iter() {
-            let number = shard_of(record, self.place.width.bits(), self.shards.len());
-            let keys = &mut worker.0[number];
+            let number = shard_of(record, self.files.place.width.bits(), self.shards.len());
+            let keys = &mut worker.shards[number];
             keys.extend(record)?;
-            if keys.len() == self.sizes.handed_keys * self.place.width.words() {
+            if keys.len() == self.sizes.handed_keys * self.files.place.width.words() {
                 self.gather(number, keys)?;
                 keys.clear();
             }
@@ -351,7 +319,7 @@ impl StagePolicy for SternDill {
     }
 
     fn flush(&self, worker: &mut Handed) -> Result<(), SearchError> {
-        for (number, keys) in worker.0.iter_mut().enumerate() {
+        for (number, keys) in worker.shards.iter_mut().enumerate() {
             self.gather(number, keys)?;
             keys.clear();
         }
@@ -359,7 +327,7 @@ impl StagePolicy for SternDill {
     }
 
     fn prepare_close(&mut self, _workers: &mut [&mut Handed]) -> Result<bool, SearchError> {
-        let words = self.place.width.words();
+        let words = self.files.place.width.words();
         let work: u64 = self.shards.iter().map(|shard| lock(shard).work(words)).sum();
         self.closing.begin(self.shards.iter().map(|_| ()));
         Ok(self.closing.tools().len() > 1 && work >= self.sizes.shared_keys_min)
@@ -369,13 +337,16 @@ impl StagePolicy for SternDill {
         self.closing.share(|number, (), encoder| self.close_shard(number, encoder))
     }
 
-    fn close_stage(&mut self, _workers: &mut [&mut Handed]) -> Result<ClosedStage, SearchError> {
+    fn close_stage(&mut self, workers: &mut [&mut Handed]) -> Result<ClosedStage, SearchError> {
         let states = self.closing.end().1;
-        self.frontier().close(states)?;
-        self.remove_retired()?;
-        let DiskUse { closed_set, layers, .. } = self.disk_use();
-        self.disk_meter.note(closed_set + layers);
+        let offered: u64 = workers.iter_mut().map(|worker| std::mem::take(&mut worker.offered)).sum();
+        self.duplicates += offered - states;
+        self.files.close(states, &self.shards, 0)?;
         Ok(ClosedStage { states, oldest_duplicate: OldestDuplicate::Unknown })
+    }
+
+    fn duplicates(&self) -> Duplicates {
+        Duplicates::noticed(0, self.duplicates)
     }
 
     fn next_batch(
@@ -384,7 +355,7 @@ impl StagePolicy for SternDill {
         records: usize,
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError> {
-        Ok(self.frontier().next_batch(records, batch)?)
+        self.files.next_batch(records, batch)
     }
 
     fn checkpoint(
@@ -392,20 +363,16 @@ impl StagePolicy for SternDill {
         boundary: &dyn Fn() -> Vec<u8>,
         reason: CheckpointReason,
     ) -> Result<(), SearchError> {
-        let limit = self.disk_meter.above_limit().filter(|_| reason == CheckpointReason::Passing);
-        if self.at_rest.is_some() {
-            // It was over when it was taken up.
-            return Ok(());
-        }
-        if reason != CheckpointReason::Passing || limit.is_some() || self.commits.is_due() {
+        let due = self.files.due(reason == CheckpointReason::Passing);
+        if due.commit {
             self.commit(&boundary())?;
         }
-        limit.map_or(Ok(()), Err)
+        due.over_limit.map_or(Ok(()), Err)
     }
 }
 
 impl Layered for SternDill {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        Ok(self.frontier().store.visit(layer, &self.place, visit)?)
+        self.files.visit_layer(layer, visit)
     }
 }

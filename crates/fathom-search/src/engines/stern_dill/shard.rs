@@ -10,6 +10,7 @@ use fathom_disk::set::{Difference, KeyStream, SliceStream, Tiers, sort_unique};
 use super::sizes::Sizes;
 use crate::files::at_rest::AtRest;
 use crate::files::place::Place;
+use crate::files::search_files::InRuns;
 
 /// A part of the state space.
 #[derive(Debug)]
@@ -157,16 +158,6 @@ impl Shard {
         self.known.runs().chain(self.fresh.runs())
     }
 
-    /// Names of runs that were merged away since the last call.
-    pub(super) fn retired(&mut self) -> Vec<String> {
-        [self.known.retired(), self.fresh.retired()].concat()
-    }
-
-    /// Bytes of all runs.
-    pub(super) fn disk_bytes(&self) -> u64 {
-        self.all_runs().map(|(_, run)| run.bytes()).sum()
-    }
-
     /// Gives the memory of the table back: no layer can be closed any more.
     pub(super) fn forget_table(&mut self, place: &Place) -> Result<(), DiskError> {
         self.gathered = ChargedVec::with_capacity(&place.budget, "gathered states", 0)?;
@@ -185,6 +176,20 @@ impl Shard {
         }
         place.merge(&mut self.known, None, &config(place, sizes), sizes.read_bytes)?;
         Ok(true)
+    }
+}
+
+impl InRuns for Shard {
+    fn lasting_runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        self.known_runs()
+    }
+
+    fn retired(&mut self) -> Vec<String> {
+        [self.known.retired(), self.fresh.retired()].concat()
+    }
+
+    fn disk_bytes(&self) -> u64 {
+        self.all_runs().map(|(_, run)| run.bytes()).sum()
     }
 }
 

@@ -1,14 +1,14 @@
 //! Which states of the current value were met in this sweep?
 //!
 //! All that were met are in a table in memory. A state has one value, so those of other buckets that are still in it disturb nobody: the table is not emptied when a bucket is entered, only when it
-//! is full. So small buckets cost nothing of their own, however many there are. A table that is full goes to disk as a sorted run, which is asked as long as the bucket lasts; where there is not
-//! even memory for a table, the states of each stage do.
+//! is half full by then. So small buckets cost nothing of their own, however many there are. A table that is full within a bucket goes to disk as a sorted run, which is asked as long as the bucket
+//! lasts, through a filter; where there is not even memory for a table, the states of each stage go there.
 //!
 //! What is in the table was expanded or is about to be, in this sweep or in an earlier one: it is never wrong to leave it out.
 
 use fathom_disk::budget::{Budget, Charge, ChargedVec};
 use fathom_disk::error::DiskError;
-use fathom_disk::run::sweep::retain_unmarked;
+use fathom_disk::filter::Bloom;
 use fathom_disk::run::{Prober, RunConfig, RunWriter};
 use fathom_disk::set::{KeyStream, Sorter, Tiers};
 use fathom_disk::table::Table;
@@ -25,27 +25,38 @@ pub(super) struct Bucket {
     /// What the table may take, which is taken from the search's own.
     table_budget: Budget,
     _table_charge: Charge,
-    /// What went to disk of this bucket.
+    /// What went to disk of this bucket, and what denies most of what did not.
     parts: Tiers,
+    filter: Option<Bloom>,
+    filter_blocks: usize,
     /// The states of this stage, where there is no table.
     writer: Option<RunWriter>,
     prober: Option<Prober>,
     new: Vec<u32>,
+    /// Records that the filter does not deny, and which of them are on disk.
+    asked: ChargedVec<u64>,
     found: ChargedVec<bool>,
     _new_charge: Charge,
 }
 
+/// Bits of the filter per key that a table holds, about: a part of the table's memory, so that what the table spills once or twice is denied well.
+const FILTER_PART: usize = 4;
+
 impl Bucket {
     pub(super) fn new(place: &Place, sizes: &Sizes) -> Result<Bucket, DiskError> {
-        let table_budget = Budget::new(sizes.table_bytes);
+        let filter_blocks = sizes.table_bytes / FILTER_PART / 64;
+        let table_budget = Budget::new(sizes.table_bytes - filter_blocks * 64);
         Ok(Bucket {
             table: usable_table(place, &table_budget),
             _table_charge: place.budget.charge("bucket", sizes.table_bytes)?,
             table_budget,
             parts: Tiers::new(sizes.fan),
+            filter: None,
+            filter_blocks,
             writer: None,
             prober: None,
             new: Vec::with_capacity(sizes.piece_keys),
+            asked: ChargedVec::with_capacity(&place.budget, "bucket", 0)?,
             found: ChargedVec::with_capacity(&place.budget, "bucket", 0)?,
             _new_charge: place.budget.charge("bucket", sizes.piece_keys * 4)?,
         })
@@ -57,6 +68,12 @@ impl Bucket {
             let names: Vec<String> = self.parts.runs().map(|(_, run)| run.name().to_owned()).collect();
             self.parts = Tiers::new(self.parts.fan());
             names.iter().try_for_each(|name| place.volume.remove(name))?;
+        }
+        self.filter = None;
+        if self.table.as_ref().is_some_and(|table| table.bytes() > self.table_budget.limit() / 2) {
+            // What it has of other buckets would soon have to go to disk with those of this one.
+            self.table = None;
+            self.table = Some(Table::new(place.width.bits(), &self.table_budget)?);
         }
         Ok(())
     }
@@ -70,13 +87,13 @@ impl Bucket {
         fresh: &mut ChargedVec<u64>,
     ) -> Result<(), DiskError> {
         fresh.clear();
-        if self.insert(place, sizes, records, fresh)? {
-            return self.retain_unmet(place, sizes, fresh);
+        if let Some(checked) = self.insert(place, sizes, records, fresh)? {
+            return self.retain_unmet(place, sizes, fresh, checked);
         }
         // No table: all are looked for on disk, and go there.
         fresh.clear();
         fresh.extend(records)?;
-        self.retain_unmet(place, sizes, fresh)?;
+        self.retain_unmet(place, sizes, fresh, 0)?;
         if !fresh.is_empty() {
             let config = config(place, sizes);
             let writer = match &mut self.writer {
@@ -84,53 +101,91 @@ impl Bucket {
                 none => none.insert(place.run_writer(&config)?),
             };
             writer.push(fresh)?;
+            self.note(fresh, place.width.words());
         }
         Ok(())
     }
 
-    /// Inserts records into the table and appends those to `fresh` that were not there. False if there is no table.
+    /// Notes in the filter what goes to disk.
+    fn note(&mut self, records: &[u64], words: usize) {
+        if self.filter.is_none() && self.filter_blocks > 0 && self.parts.runs().next().is_none() {
+            // Its memory was taken with the table's.
+            let keys = (self.filter_blocks * 512 / 8) as u64;
+            self.filter = Bloom::new(self.filter_blocks, keys, &Budget::unlimited()).ok();
+        }
+        if let Some(filter) = &mut self.filter {
+            filter.insert_batch(records, words);
+        }
+    }
+
+    /// Inserts records into the table and appends those to `fresh` that were not there; says how many words of these were looked for on disk. None if there is no table.
     fn insert(
         &mut self,
         place: &Place,
         sizes: &Sizes,
         records: &[u64],
         fresh: &mut ChargedVec<u64>,
-    ) -> Result<bool, DiskError> {
+    ) -> Result<Option<usize>, DiskError> {
         let words = place.width.words();
-        let mut rest = records;
+        let (mut rest, mut checked) = (records, 0);
         while let Some(table) = &mut self.table {
             self.new.clear();
             let outcome = table.insert_batch(rest, &mut self.new);
             for index in &self.new {
                 fresh.extend(&rest[*index as usize * words..][..words])?;
             }
-            let Err(full) = outcome else { return Ok(true) };
+            let Err(full) = outcome else { return Ok(Some(checked)) };
             if full.done == 0 && table.is_empty() {
                 return Err(full.reason.into());
             }
             rest = &rest[full.done * words..];
+            // They are about to be on disk themselves.
+            self.retain_unmet(place, sizes, fresh, checked)?;
+            checked = fresh.len();
             self.spill(place, sizes)?;
         }
-        Ok(false)
+        Ok(None)
     }
 
-    /// Drops records that are on disk.
+    /// Drops records that are on disk, from the word `from` on.
     fn retain_unmet(
         &mut self,
         place: &Place,
         sizes: &Sizes,
-        records: &mut ChargedVec<u64>,
+        fresh: &mut ChargedVec<u64>,
+        from: usize,
     ) -> Result<(), DiskError> {
+        let records = &mut fresh[from..];
         if records.is_empty() || self.parts.runs().next().is_none() {
             return Ok(());
         }
         let words = place.width.words();
-        self.found.clear();
-        self.found.resize(records.len() / words, false)?;
-        let prober = prober(&mut self.prober, place, sizes, place.width)?;
-        self.parts.look_up(prober, records, &mut self.found)?;
-        let kept = retain_unmarked(words, records, &mut self.found);
-        records.truncate(kept);
+        let Bucket { filter, new: maybe, asked, found, parts, .. } = self;
+        maybe.clear();
+        match filter {
+            Some(filter) => filter.query_batch(records, words, maybe),
+            None => maybe.extend(0..(records.len() / words) as u32),
+        }
+        if maybe.is_empty() {
+            return Ok(());
+        }
+        asked.clear();
+        for index in &*maybe {
+            asked.extend(&records[*index as usize * words..][..words])?;
+        }
+        found.clear();
+        found.resize(maybe.len(), false)?;
+        parts.look_up(prober(&mut self.prober, place, sizes, place.width)?, asked, found)?;
+        let mut known =
+            maybe.iter().zip(&**found).filter(|(_, found)| **found).map(|(index, _)| *index).peekable();
+        let mut kept = 0;
+        for index in 0..records.len() / words {
+            if known.next_if_eq(&(index as u32)).is_none() {
+                records.copy_within(index * words..(index + 1) * words, kept);
+                kept += words;
+            }
+        }
+        fresh.truncate(from + kept);
         Ok(())
     }
 
@@ -153,6 +208,7 @@ impl Bucket {
         let mut stream = sorted.stream()?;
         while stream.advance()? {
             writer.push(stream.keys())?;
+            self.note(stream.keys(), place.width.words());
         }
         drop(stream);
         sorted.remove()?;

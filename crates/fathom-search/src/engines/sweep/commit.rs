@@ -4,7 +4,7 @@
 //! cursor, all numbers 8 bytes:
 //!
 //! ```text
-//! value of the bucket, or of none | its first stage | first stage of the sweep | figures (7) | keep | queue | length of its name, name | length of its mark, mark | hash of the measure's text
+//! value of the bucket, or of none | its first stage | first stage of the sweep | figures (6) | keep | queue | length of its name, name | length of its mark, mark | hash of the measure's text
 //! ```
 //! What was pushed since the boundary may be in the queue, too: those candidates are offered again when the stage is expanded again. What was met of the bucket is made of its stages.
 
@@ -18,7 +18,7 @@ use fathom_disk::set::KeyStream;
 use fathom_disk::storage::Phase;
 
 use super::sweeps::{self, sorted_stages};
-use super::{Figures, Measure, Options, Queue, Sizes, Sweep, Waiting, make_queue};
+use super::{Measure, Options, Queue, Sizes, Sweep, Waiting, make_queue};
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
 use crate::files::at_rest::AtRest;
@@ -27,6 +27,7 @@ use crate::files::cursor::Cursor;
 use crate::files::layer_store::LayerCursor;
 use crate::files::lock;
 use crate::files::place::Place;
+use crate::task::ProgressFigures;
 
 /// What the note of a file says it is.
 const KNOWN: u8 = 0;
@@ -40,7 +41,7 @@ struct Stand {
     at: Option<u64>,
     bucket_from: u64,
     sweep_from: u64,
-    figures: Figures,
+    figures: ProgressFigures,
     keep: bool,
     queue: Queue,
     queue_name: String,
@@ -201,7 +202,7 @@ impl Sweep<'_> {
 impl Stand {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let Figures { sweeps, buckets, largest_bucket, forward, stationary, regress, recent } = self.figures;
+        let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = self.figures;
         for number in [
             u64::from(self.at.is_some()),
             self.at.unwrap_or(0),
@@ -213,7 +214,6 @@ impl Stand {
             forward,
             stationary,
             regress,
-            recent,
             u64::from(self.keep),
             u64::from(self.queue == Queue::Array),
             self.measure,
@@ -232,14 +232,13 @@ impl Stand {
         let at = Some(rest.u64()?);
         let value = rest.u64()?;
         let (bucket_from, sweep_from) = (rest.u64()?, rest.u64()?);
-        let figures = Figures {
+        let figures = ProgressFigures {
             sweeps: rest.u64()?,
             buckets: rest.u64()?,
             largest_bucket: rest.u64()?,
             forward: rest.u64()?,
             stationary: rest.u64()?,
             regress: rest.u64()?,
-            recent: rest.u64()?,
         };
         let keep = rest.u64()? == 1;
         let queue = if rest.u64()? == 1 { Queue::Array } else { Queue::Radix };

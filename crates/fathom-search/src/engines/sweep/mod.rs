@@ -53,7 +53,7 @@ use crate::files::layer_store::{BlockEncoder, LayerStore};
 use crate::files::lock;
 use crate::files::place::Place;
 use crate::stores::key_width;
-use crate::task::{Duplicates, Ending, Outcome, Task};
+use crate::task::{Duplicates, Ending, Outcome, ProgressFigures, Task};
 
 use bucket::Bucket;
 use earlier::Earlier;
@@ -188,7 +188,9 @@ pub struct Sweep<'m> {
     /// The first stage of this sweep, and that of this bucket.
     sweep_from: u64,
     bucket_from: u64,
-    figures: Figures,
+    figures: ProgressFigures,
+    /// Candidates that were left out because they were met a moment ago.
+    recent: u64,
     /// States of the bucket so far.
     bucket_states: u64,
     at_rest: Option<AtRest>,
@@ -205,25 +207,6 @@ struct Waiting {
     regress: Sorter,
 }
 
-/// What was seen of the measure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// How many sweeps there were.
-    pub sweeps: u64,
-    /// Buckets that had states to expand.
-    pub buckets: u64,
-    /// States of the largest one.
-    pub largest_bucket: u64,
-    /// Steps to greater values.
-    pub forward: u64,
-    /// Steps to the same value.
-    pub stationary: u64,
-    /// Steps to smaller values.
-    pub regress: u64,
-    /// Candidates that were left out because they were met a moment ago.
-    pub recent: u64,
-}
-
 /// What one thread has for itself.
 #[derive(Debug)]
 pub struct Offered {
@@ -236,7 +219,8 @@ pub struct Offered {
     back: Vec<u64>,
     back_values: Vec<u64>,
     missed: Vec<u32>,
-    figures: Figures,
+    figures: ProgressFigures,
+    recent: u64,
     _charge: Charge,
 }
 
@@ -314,7 +298,8 @@ impl<'m> Sweep<'m> {
             fresh: ChargedVec::with_capacity(&place.budget, "bucket", sizes.piece_keys * words)?,
             sweep_from: 0,
             bucket_from: 0,
-            figures: Figures::default(),
+            figures: ProgressFigures::default(),
+            recent: 0,
             bucket_states: 0,
             at_rest: None,
             disk_meter: DiskMeter::new(options.disk_limit),
@@ -325,7 +310,7 @@ impl<'m> Sweep<'m> {
     }
 
     /// What was seen of the measure so far.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> ProgressFigures {
         self.figures
     }
 
@@ -547,7 +532,8 @@ impl StagePolicy for Sweep<'_> {
             back: room(measured * words),
             back_values: room(measured),
             missed: Vec::with_capacity(measured),
-            figures: Figures::default(),
+            figures: ProgressFigures::default(),
+            recent: 0,
             _charge: self.place.budget.charge("candidates", bytes)?,
         })
     }
@@ -558,10 +544,10 @@ impl StagePolicy for Sweep<'_> {
             worker.values.clear();
             (self.measure)(Records::new(piece, words), &mut worker.values);
             worker.sort_out(self.at, words, piece);
-            let Offered { here, same, ahead, ahead_values, back, back_values, missed, figures, .. } = worker;
+            let Offered { here, same, ahead, ahead_values, back, back_values, missed, recent, .. } = worker;
             here.offer(&self.place, &self.window, Records::new(same, words))?;
             for list in [(&mut *ahead, &mut *ahead_values), (&mut *back, &mut *back_values)] {
-                figures.recent += Offered::retain_unmet(&self.window, words, list, missed);
+                *recent += Offered::retain_unmet(&self.window, words, list, missed);
             }
             if ahead.is_empty() && back.is_empty() {
                 continue;
@@ -590,7 +576,11 @@ impl StagePolicy for Sweep<'_> {
 
     fn close_stage(&mut self, workers: &mut [&mut Offered]) -> Result<ClosedStage, SearchError> {
         for worker in workers.iter_mut() {
-            self.figures.add(std::mem::take(&mut worker.figures));
+            let seen = std::mem::take(&mut worker.figures);
+            self.figures.forward += seen.forward;
+            self.figures.stationary += seen.stationary;
+            self.figures.regress += seen.regress;
+            self.recent += std::mem::take(&mut worker.recent);
         }
         let states = self.advance(workers)?;
         self.remove_retired()?;
@@ -613,7 +603,12 @@ impl StagePolicy for Sweep<'_> {
     }
 
     fn duplicates(&self) -> Duplicates {
-        Duplicates { in_ram: Some(self.figures.recent), ..Duplicates::default() }
+        Duplicates { in_ram: Some(self.recent), ..Duplicates::default() }
+    }
+
+    fn progress(&self) -> Option<ProgressFigures> {
+        let largest_bucket = self.figures.largest_bucket.max(self.bucket_states);
+        Some(ProgressFigures { largest_bucket, ..self.figures })
     }
 
     fn has_layers(&self) -> bool {
@@ -634,15 +629,5 @@ impl StagePolicy for Sweep<'_> {
             self.commit(&boundary())?;
         }
         limit.map_or(Ok(()), Err)
-    }
-}
-
-impl Figures {
-    /// Adds the steps that another thread has seen.
-    fn add(&mut self, other: Figures) {
-        self.forward += other.forward;
-        self.stationary += other.stationary;
-        self.regress += other.regress;
-        self.recent += other.recent;
     }
 }

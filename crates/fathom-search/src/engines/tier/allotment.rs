@@ -14,6 +14,7 @@ use crate::error::SearchError;
 use crate::files::candidates::Candidates;
 use crate::files::lock;
 use crate::files::place::Place;
+use crate::files::search_files::InRuns;
 
 /// What the parts have together.
 #[derive(Clone, Copy, Debug)]
@@ -122,23 +123,23 @@ impl Tier {
         let closed = self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum();
         let before = (self.allotment.breadth, self.allotment.repeats);
         let layer = LayerSize { collected, offered, states, closed };
-        self.allotment = self.allotment.suiting(&self.options, self.place.width, layer);
+        self.allotment = self.allotment.suiting(&self.options, self.files.place.width, layer);
         if (self.allotment.breadth, self.allotment.repeats) == before {
             return Ok(());
         }
-        let shares = self.allotment.shares(&self.options, self.place.width);
+        let shares = self.allotment.shares(&self.options, self.files.place.width);
         let shares = Shares { log_block_bytes: self.shares.log_block_bytes, ..shares };
         self.shares = shares.with_shards(self.shares.shards);
         self.closing.put_tools_away();
-        workers.iter_mut().try_for_each(|worker| worker.give_back(&self.place))?;
+        workers.iter_mut().try_for_each(|worker| worker.give_back(&self.files.place))?;
         let window_keys = self.window.capacity().min(self.shares.window_keys);
-        self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;
-        self.shards.iter().try_for_each(|shard| lock(shard).give_back(&self.place))?;
-        self.allotment.leave_free(&mut self.place, &self.shares);
+        self.window = Window::new(self.files.place.width.bits(), 0, &self.files.place.budget)?;
+        self.shards.iter().try_for_each(|shard| lock(shard).give_back(&self.files.place))?;
+        self.allotment.leave_free(&mut self.files.place, &self.shares);
         let sizes = self.shares.candidates();
-        workers.iter_mut().try_for_each(|worker| worker.reshare(&self.place, sizes))?;
+        workers.iter_mut().try_for_each(|worker| worker.reshare(&self.files.place, sizes))?;
         let window_keys = window_keys.max(self.shares.window_keys.min(WINDOW_KEYS_MIN));
-        self.window = self.place.window(window_keys)?;
-        Ok(self.shards.iter().try_for_each(|shard| lock(shard).reshare(&self.place, &self.shares))?)
+        self.window = self.files.place.window(window_keys)?;
+        Ok(self.shards.iter().try_for_each(|shard| lock(shard).reshare(&self.files.place, &self.shares))?)
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Offered {
     /// Bytes of candidates on disk, and of all their keys.
     pub(super) spilled_bytes: u64,
     pub(super) collected_bytes: u64,
+    /// Candidates that were not set aside.
+    pub(super) collected: u64,
     /// Candidates before any were set aside.
     pub(super) candidates: u64,
 }
@@ -26,12 +28,14 @@ impl Tier {
     /// Takes over what was collected; says whether it is worth several threads.
     pub(super) fn begin_closing(&mut self, workers: &mut [&mut Candidates]) -> Result<bool, SearchError> {
         workers.iter_mut().try_for_each(|worker| worker.settle())?;
-        self.closing.equip(self.shares.closers, || Tools::new(&self.place, &self.shares))?;
-        let words = self.place.width.words();
+        self.closing.equip(self.shares.closers, || Tools::new(&self.files.place, &self.shares))?;
+        let words = self.files.place.width.words();
         let parts = || workers.iter().flat_map(|worker| worker.shards());
+        let collected = parts().map(|part| part.count(words)).sum();
         self.offered = Offered {
             spilled_bytes: parts().map(Collected::spilled).sum(),
-            collected_bytes: parts().map(|part| part.count(words) * words as u64 * 8).sum(),
+            collected_bytes: collected * words as u64 * 8,
+            collected,
             candidates: workers.iter().map(|worker| worker.offered()).sum(),
         };
         let small = parts().all(|part| self.is_small(std::slice::from_ref(part)));
@@ -65,17 +69,17 @@ impl Tier {
         let began = Instant::now();
         let before = tools.cost;
         let mut known = lock(&self.shards[number]);
-        let words = self.place.width.words();
+        let words = self.files.place.width.words();
         let candidates = collected.iter().map(|part| part.count(words)).sum();
         let size = (candidates, self.is_small(collected));
         let scan = self.options.plan == Plan::Scan;
-        let absorbed = with_stream(&self.place, collected, self.shares.scan_bytes, |stream| {
-            known.absorb(&self.place, tools, stream, size, scan, &mut |encoder, fresh| {
-                encoder.encode(fresh, |keys, payload| self.frontier().store.append(keys, payload))
+        let absorbed = with_stream(&self.files.place, collected, self.shares.scan_bytes, |stream| {
+            known.absorb(&self.files.place, tools, stream, size, scan, &mut |encoder, fresh| {
+                encoder.encode(fresh, |keys, payload| self.files.frontier().store.append(keys, payload))
             })
         })?;
         let states = absorbed.states;
-        known.settle(&self.place, tools, absorbed)?;
+        known.settle(&self.files.place, tools, absorbed)?;
         let spent = tools.cost;
         let named = (spent.filter - before.filter)
             + (spent.look_up - before.look_up)
@@ -87,7 +91,7 @@ impl Tier {
 
     /// Whether so few candidates were collected that the table of small layers should take them.
     fn is_small(&self, collected: &[Collected]) -> bool {
-        let words = self.place.width.words();
+        let words = self.files.place.width.words();
         let keys: Option<usize> = collected.iter().map(|part| part.in_memory(words)).sum();
         keys.is_some_and(|keys| keys * (2 * words * 8) * 2 <= self.shares.table_bytes)
     }

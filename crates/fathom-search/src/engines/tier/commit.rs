@@ -14,7 +14,6 @@ use super::known::Known;
 use super::shares::Shares;
 use super::{Options, Tier};
 use crate::error::SearchError;
-use crate::files::at_rest::AtRest;
 use crate::files::commits::{Commits, Committed};
 use crate::files::lock;
 use crate::files::place::Place;
@@ -24,27 +23,14 @@ impl Tier {
     pub(super) fn commit(&mut self, boundary: &[u8]) -> Result<(), SearchError> {
         let _phase = Phase::enter("commit");
         let began = Instant::now();
-        if self.at_rest.is_none() {
+        if !self.files.is_at_rest() {
             self.flush_tables()?;
         }
-        self.remove_retired()?;
-        let mut files = Vec::new();
-        match &self.at_rest {
-            Some(at_rest) => files.push(Commits::name_at_rest(at_rest)),
-            None => {
-                for (number, shard) in self.shards.iter().enumerate() {
-                    for (level, run) in lock(shard).all_runs() {
-                        files.push(self.commits.name_run(number, level, run)?);
-                    }
-                }
-            }
-        }
-        let store = &mut lock(&self.frontier).store;
-        self.commits.commit(began, (self.shares.shards, files), store, boundary)
+        self.files.commit(began, &self.shards, boundary)
     }
 
     pub(super) fn flush_tables(&mut self) -> Result<(), SearchError> {
-        Ok(self.shards.iter().try_for_each(|shard| lock(shard).flush(&self.place))?)
+        Ok(self.shards.iter().try_for_each(|shard| lock(shard).flush(&self.files.place))?)
     }
 }
 
@@ -61,9 +47,6 @@ pub(super) fn take_up(
     let shares = Shares { log_block_bytes: cursor.log_block_bytes, ..shares };
     let mut shards =
         (0..shares.shards).map(|_| Known::new(&place, &shares)).collect::<Result<Vec<_>, DiskError>>()?;
-    let at_rest = at_rest
-        .map(|(name, live_bytes)| Ok::<_, DiskError>(AtRest { run: place.open_run(&name)?, live_bytes }))
-        .transpose()?;
     for run in &runs {
         shards[run.shard].take_up(&place, run.level, place.open_run(&run.name)?)?;
     }
@@ -71,11 +54,11 @@ pub(super) fn take_up(
     let mut tier = Tier::assemble(place, commits, (allotment, shares), options, store, shards)?;
     #[cfg(feature = "sabotage")]
     reload_window(&mut tier);
-    tier.at_rest = at_rest;
+    at_rest.map_or(Ok(()), |at_rest| tier.files.take_up_at_rest(at_rest))?;
     if in_layers {
         tier.know_layers()?;
     }
-    lock(&tier.frontier).rewind()?;
+    tier.files.frontier().rewind()?;
     Ok((tier, Some(cursor.boundary)))
 }
 
@@ -87,7 +70,7 @@ static WINDOW: std::sync::Mutex<Option<(u32, fathom_disk::window::Window)>> = st
 fn reload_window(tier: &mut Tier) {
     if is_chosen("window")
         && let Some((bits, window)) = lock(&WINDOW).take()
-        && bits == tier.place.width.bits()
+        && bits == tier.files.place.width.bits()
     {
         tier.window = window;
     }
@@ -96,7 +79,7 @@ fn reload_window(tier: &mut Tier) {
 #[cfg(feature = "sabotage")]
 impl Drop for Tier {
     fn drop(&mut self) {
-        let bits = self.place.width.bits();
+        let bits = self.files.place.width.bits();
         let none = fathom_disk::window::Window::new(bits, 0, &fathom_disk::budget::Budget::unlimited());
         if let Ok(none) = none
             && is_chosen("window")

@@ -26,24 +26,24 @@ const GROUP_LAYERS_MAX: usize = 32;
 impl Tier {
     /// Makes known what is in the layers of the log, when nothing is known yet.
     pub(super) fn know_layers(&mut self) -> Result<(), SearchError> {
-        let (width, shards) = (self.place.width, self.shards.len());
-        let mut tools = Tools::new(&self.place, &self.shares)?;
+        let (width, shards) = (self.files.place.width, self.shards.len());
+        let mut tools = Tools::new(&self.files.place, &self.shares)?;
         let each = 2 * self.shares.log_block_bytes
             + 2 * BLOCK_KEYS * width.words() * 8
             + payload_bytes_max(width, BLOCK_KEYS);
         let group = (self.shares.close_bytes / each).clamp(1, GROUP_LAYERS_MAX);
         let chunk = self.chunk_keys();
-        let store = &lock(&self.frontier).store;
+        let store = &self.files.frontier().store;
         for number in 0..shards {
             let shard = (number, shards);
             let large = self.know_small_layers(store, shard, &mut tools)?;
             for group in large.chunks(group) {
                 let streams = group
                     .iter()
-                    .map(|layer| OfShard::new(&self.place.budget, store, width, *layer, shard))
+                    .map(|layer| OfShard::new(&self.files.place.budget, store, width, *layer, shard))
                     .collect::<Result<Vec<_>, DiskError>>()?;
-                let mut merged = Merge::new(&self.place.budget, width.words(), streams, chunk)?;
-                lock(&self.shards[number]).adopt(&self.place, &mut tools, &mut merged)?;
+                let mut merged = Merge::new(&self.files.place.budget, width.words(), streams, chunk)?;
+                lock(&self.shards[number]).adopt(&self.files.place, &mut tools, &mut merged)?;
             }
         }
         Ok(())
@@ -56,7 +56,7 @@ impl Tier {
         (number, shards): (usize, usize),
         tools: &mut Tools,
     ) -> Result<Vec<u64>, SearchError> {
-        let (width, budget) = (self.place.width, &self.place.budget);
+        let (width, budget) = (self.files.place.width, &self.files.place.budget);
         let words = width.words();
         let room = (self.shares.close_bytes / 8 / 8).max(words) / words * words;
         let mut keys = ChargedVec::with_capacity(budget, "adopted layers", room)?;
@@ -84,7 +84,7 @@ impl Tier {
 
     /// Keys that are made known at once.
     fn chunk_keys(&self) -> usize {
-        (self.shares.close_bytes / 8 / (self.place.width.words() * 8)).clamp(1, 4096)
+        (self.shares.close_bytes / 8 / (self.files.place.width.words() * 8)).clamp(1, 4096)
     }
 
     /// Makes some keys of a shard known, in any order, each there once.
@@ -94,13 +94,13 @@ impl Tier {
         keys: &mut ChargedVec<u64>,
         tools: &mut Tools,
     ) -> Result<(), SearchError> {
-        let words = self.place.width.words();
-        let kept = sort_unique(&self.place.budget, words, keys)?;
+        let words = self.files.place.width.words();
+        let kept = sort_unique(&self.files.place.budget, words, keys)?;
         debug_assert_eq!(kept, keys.len(), "no state is in two layers");
         if kept > 0 {
             let streams = vec![SliceStream::new(words, keys)];
-            let mut sorted = Merge::new(&self.place.budget, words, streams, self.chunk_keys())?;
-            lock(&self.shards[number]).adopt(&self.place, tools, &mut sorted)?;
+            let mut sorted = Merge::new(&self.files.place.budget, words, streams, self.chunk_keys())?;
+            lock(&self.shards[number]).adopt(&self.files.place, tools, &mut sorted)?;
         }
         keys.clear();
         Ok(())

@@ -28,6 +28,7 @@ use super::run_shapes::run_configs;
 use super::shares::Shares;
 use crate::files::layer_store::BlockEncoder;
 use crate::files::place::Place;
+use crate::files::search_files::InRuns;
 
 pub(super) use tools::Tools;
 
@@ -287,16 +288,6 @@ impl Known {
         self.runs.runs().chain(self.aside.runs())
     }
 
-    /// Names of runs that were merged away since the last call: to be removed after the next commit.
-    pub(super) fn retired(&mut self) -> Vec<String> {
-        [self.runs.retired(), self.aside.retired()].concat()
-    }
-
-    /// Bytes of all runs.
-    pub(super) fn disk_bytes(&self) -> u64 {
-        self.all_runs().map(|(_, run)| run.bytes()).sum()
-    }
-
     /// Keys known, on disk and in memory.
     pub(super) fn count(&self) -> u64 {
         self.run_keys() + self.small.as_ref().map_or(0, |small| small.count() as u64)
@@ -311,4 +302,18 @@ impl Known {
 /// The level of a run by its size, so that runs that are merged are alike.
 fn level_of(keys: u64, fan: usize) -> usize {
     (keys.max(1).ilog2() / fan.max(2).ilog2()) as usize
+}
+
+impl InRuns for Known {
+    fn lasting_runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        self.all_runs()
+    }
+
+    fn retired(&mut self) -> Vec<String> {
+        [self.runs.retired(), self.aside.retired()].concat()
+    }
+
+    fn disk_bytes(&self) -> u64 {
+        self.all_runs().map(|(_, run)| run.bytes()).sum()
+    }
 }

@@ -25,7 +25,7 @@ mod run_shapes;
 mod shares;
 mod sharing;
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use fathom_disk::budget::Budget;
@@ -42,19 +42,18 @@ use super::engine::{
 };
 use crate::bodies::stages::{self, CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
-use crate::files::at_rest::AtRest;
 use crate::files::candidates::{Candidates, Collected};
 use crate::files::closing::Closing;
 use crate::files::closing_cost::ClosingCost;
 use crate::files::commits::Commits;
-use crate::files::disk_use::{DiskMeter, DiskUse};
+use crate::files::disk_use::DiskUse;
 use crate::files::finished::Finished;
-use crate::files::frontier::Frontier;
 use crate::files::layer_store::LayerStore;
 use crate::files::lock;
 use crate::files::place::Place;
+use crate::files::search_files::SearchFiles;
 use crate::stores::{Layered, key_width};
-use crate::task::{Ending, Outcome, Task};
+use crate::task::{Duplicates, Ending, Outcome, Task};
 
 pub use shares::{Breadth, Repeats, Shares};
 pub use sharing::TINY_BYTES;
@@ -134,21 +133,18 @@ fn plan(chosen: &Chosen) -> Plan {
 /// The policy.
 #[derive(Debug)]
 pub struct Tier {
-    place: Place,
-    commits: Commits,
+    files: SearchFiles,
     allotment: Allotment,
     shares: Shares,
     options: Options,
     window: Window,
     shards: Vec<Mutex<Known>>,
-    /// The closed set of a search that is over.
-    at_rest: Option<AtRest>,
-    frontier: Mutex<Frontier>,
     closing: Closing<Vec<Collected>, Tools>,
     /// The layer that was closed last.
     offered: Offered,
     cost: ClosingCost,
-    disk_meter: DiskMeter,
+    /// Candidates for closed layers that were known.
+    duplicates: Duplicates,
 }
 
 /// What a caller may choose.
@@ -232,24 +228,20 @@ impl Tier {
         commits: Commits,
         (allotment, shares): (Allotment, Shares),
         options: Options,
-        mut store: LayerStore,
+        store: LayerStore,
         shards: Vec<Known>,
     ) -> Result<Tier, SearchError> {
         give_large_blocks_back();
-        store.drop_before(options.keep_from);
-        let frontier = Frontier::new(&place, store)?;
-        let window = place.window(shares.window_keys.min(WINDOW_KEYS_MIN))?;
+        let files = SearchFiles::new(place, commits, store, (options.keep_from, options.disk_limit))?;
+        let window = files.place.window(shares.window_keys.min(WINDOW_KEYS_MIN))?;
         Ok(Tier {
             window,
             shards: shards.into_iter().map(Mutex::new).collect(),
-            at_rest: None,
-            frontier: Mutex::new(frontier),
             closing: Closing::default(),
             offered: Offered::default(),
             cost: ClosingCost::default(),
-            disk_meter: DiskMeter::new(options.disk_limit),
-            place,
-            commits,
+            duplicates: Duplicates::noticed(0, 0),
+            files,
             allotment,
             shares,
             options,
@@ -278,38 +270,22 @@ impl Tier {
 
     /// The volume that the files are on.
     pub fn volume(&self) -> &Volume {
-        &self.place.volume
+        &self.files.place.volume
     }
 
     /// What files hold and have held.
     pub fn disk_use(&self) -> DiskUse {
-        let layers = self.frontier().store.disk_bytes();
-        if let Some(AtRest { run, live_bytes }) = &self.at_rest {
-            return self.disk_meter.with(*live_bytes, Some(run.bytes()), layers);
-        }
-        let closed_set = self.shards.iter().map(|shard| lock(shard).disk_bytes()).sum();
-        self.disk_meter.with(closed_set, None, layers)
-    }
-
-    fn frontier(&self) -> MutexGuard<'_, Frontier> {
-        lock(&self.frontier)
-    }
-
-    /// Removes runs that were merged away and layers that were dropped.
-    fn remove_retired(&mut self) -> Result<(), SearchError> {
-        let mut names = self.frontier().store.retired();
-        self.shards.iter().for_each(|shard| names.extend(lock(shard).retired()));
-        Ok(self.commits.remove_retired(&names)?)
+        self.files.disk_use(&self.shards)
     }
 
     /// Whether no layer was dropped.
     pub fn keeps_all_layers(&self) -> bool {
-        self.frontier().store.first() == 0
+        self.files.keep_all_layers()
     }
 
     /// Gives up everything but what is committed, which is everything if the search was complete.
     pub fn into_finished(self) -> Result<Finished, SearchError> {
-        let Place { volume, budget, width, tag, .. } = &self.place;
+        let Place { volume, budget, width, tag, .. } = &self.files.place;
         let (volume, budget, width, tag) = (volume.clone(), budget.clone(), *width, *tag);
         // The lock is given back first.
         drop(self);
@@ -320,10 +296,10 @@ impl Tier {
         let known: u64 = self.shards.iter().map(|shard| lock(shard).count()).sum();
         let (held, most) = (self.window.capacity(), self.shares.window_keys);
         if held < most / 2 && known / 4 > held as u64 {
-            let bits = self.place.width.bits();
+            let bits = self.files.place.width.bits();
             // The old one goes first: there may not be room for both.
-            self.window = Window::new(bits, 0, &self.place.budget)?;
-            self.window = self.place.window((held * 4).min(most))?;
+            self.window = Window::new(bits, 0, &self.files.place.budget)?;
+            self.window = self.files.place.window((held * 4).min(most))?;
         }
         Ok(())
     }
@@ -333,11 +309,11 @@ impl StagePolicy for Tier {
     type Worker = Candidates;
 
     fn worker(&self) -> Result<Candidates, SearchError> {
-        Ok(Candidates::new(&self.place, self.shares.candidates())?)
+        Ok(Candidates::new(&self.files.place, self.shares.candidates())?)
     }
 
     fn offer(&self, worker: &mut Candidates, candidates: Records<'_>) -> Result<(), SearchError> {
-        Ok(worker.offer(&self.place, &self.window, candidates)?)
+        Ok(worker.offer(&self.files.place, &self.window, candidates)?)
     }
 
     fn flush(&self, _worker: &mut Candidates) -> Result<(), SearchError> {
@@ -354,16 +330,20 @@ impl StagePolicy for Tier {
 
     fn close_stage(&mut self, workers: &mut [&mut Candidates]) -> Result<ClosedStage, SearchError> {
         let states = self.end_closing(workers);
+        let Offered { candidates, collected, .. } = self.offered;
+        self.duplicates =
+            self.duplicates.and(Duplicates::noticed(candidates - collected, collected - states));
         if self.shares.tight {
             self.closing.put_tools_away();
         }
-        self.frontier().close(states)?;
-        self.remove_retired()?;
-        let DiskUse { closed_set, layers, .. } = self.disk_use();
-        self.disk_meter.note(closed_set + layers + self.offered.spilled_bytes);
+        self.files.close(states, &self.shards, self.offered.spilled_bytes)?;
         self.grow_window()?;
         self.adjust(workers, states)?;
         Ok(ClosedStage { states, oldest_duplicate: OldestDuplicate::Unknown })
+    }
+
+    fn duplicates(&self) -> Duplicates {
+        self.duplicates
     }
 
     fn next_batch(
@@ -372,7 +352,7 @@ impl StagePolicy for Tier {
         records: usize,
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError> {
-        Ok(self.frontier().next_batch(records, batch)?)
+        self.files.next_batch(records, batch)
     }
 
     fn checkpoint(
@@ -380,20 +360,16 @@ impl StagePolicy for Tier {
         boundary: &dyn Fn() -> Vec<u8>,
         reason: CheckpointReason,
     ) -> Result<(), SearchError> {
-        let limit = self.disk_meter.above_limit().filter(|_| reason == CheckpointReason::Passing);
-        if self.at_rest.is_some() {
-            // It was over when it was taken up.
-            return Ok(());
-        }
-        if reason != CheckpointReason::Passing || limit.is_some() || self.commits.is_due() {
+        let due = self.files.due(reason == CheckpointReason::Passing);
+        if due.commit {
             self.commit(&boundary())?;
         }
-        limit.map_or(Ok(()), Err)
+        due.over_limit.map_or(Ok(()), Err)
     }
 }
 
 impl Layered for Tier {
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<bool, SearchError> {
-        Ok(self.frontier().store.visit(layer, &self.place, visit)?)
+        self.files.visit_layer(layer, visit)
     }
 }

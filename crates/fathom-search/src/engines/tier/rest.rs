@@ -15,19 +15,18 @@ impl Tier {
     /// Puts the closed set of a complete search to rest. Memory for look-ups is given back: no layer can be closed any more. If room or memory does not suffice, everything stays as it is.
     pub fn put_to_rest(&mut self, boundary: &[u8]) -> Result<(), SearchError> {
         let _phase = Phase::enter("rest");
-        if self.at_rest.is_some() {
+        if self.files.is_at_rest() {
             return Ok(());
         }
         self.flush_tables()?;
         let live_bytes = self.disk_use().closed_set;
         self.closing.put_tools_away();
-        self.window = Window::new(self.place.width.bits(), 0, &self.place.budget)?;
+        self.window = Window::new(self.files.place.width.bits(), 0, &self.files.place.budget)?;
         for shard in &self.shards {
-            lock(shard).forget_memory(&self.place)?;
+            lock(shard).forget_memory(&self.files.place)?;
         }
-        if let Some(run) = AtRest::try_write(&self.place, |name| self.merge_all(name))? {
-            self.disk_meter.note_peak(self.disk_use().peak + run.bytes());
-            self.at_rest = Some(AtRest { run, live_bytes });
+        if let Some(run) = AtRest::try_write(&self.files.place, |name| self.merge_all(name))? {
+            self.files.rest(run, live_bytes, self.disk_use().peak);
             self.commit(boundary)?;
         }
         Ok(())
@@ -35,10 +34,10 @@ impl Tier {
 
     /// Writes one run with all known keys.
     fn merge_all(&self, name: &str) -> Result<(), DiskError> {
-        self.merge_until_readable(AtRest::readable_bytes(&self.place))?;
+        self.merge_until_readable(AtRest::readable_bytes(&self.files.place))?;
         let shards: Vec<_> = self.shards.iter().map(lock).collect();
         let runs: Vec<&Run> = shards.iter().flat_map(|known| known.all_runs().map(|(_, run)| run)).collect();
-        AtRest::merge(&self.place, name, &runs)
+        AtRest::merge(&self.files.place, name, &runs)
     }
 
     /// Merges runs until blocks of all of them fit into so many bytes.
@@ -53,7 +52,7 @@ impl Tier {
             let Some(most) = most.filter(|known| taken > bytes && lock(known).all_runs().count() > 1) else {
                 return Ok(());
             };
-            lock(most).merge(&self.place, Kind::Asked, None)?;
+            lock(most).merge(&self.files.place, Kind::Asked, None)?;
         }
     }
 }

@@ -16,6 +16,7 @@ use super::super::shares::Shares;
 use super::Known;
 use super::folded::Room;
 use crate::files::place::Place;
+use crate::files::search_files::InRuns;
 
 /// Bits of filter per key, as long as there is room for more: one of a hundred that are not there is not denied. Not measured.
 const FILTER_BITS: usize = 10;
