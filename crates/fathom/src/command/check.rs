@@ -19,11 +19,11 @@ use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 
 use super::{Output, granted, home, plan, print, read_model, say, searched, settle, stream_summary, watcher};
 use crate::progress::Meter;
+use crate::report::Told;
 use crate::report::escape::{Escaping, Printable};
 use crate::report::formats::{dot, github, itf, junit, mermaid, sarif, vcd};
 use crate::report::json::{self, Report};
 use crate::report::page;
-use crate::report::text::Told;
 use crate::report::trace::{self, Sheet, TraceDocument};
 use crate::report::{Exit, text};
 use crate::session::Session;

@@ -17,7 +17,7 @@ use fathom_search::task::Duplicates;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-use super::text::Told;
+use super::Told;
 
 /// The version of the object.
 pub const SCHEMA: u32 = 2;

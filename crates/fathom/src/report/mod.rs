@@ -9,7 +9,24 @@ pub mod state;
 pub mod text;
 pub mod trace;
 
-use fathom_check::answers::check::Verdict;
+use fathom_check::answers::check::{Checked, Verdict};
+use fathom_check::model::assemble::Model;
+use fathom_check::questions::unchecked::Unchecked;
+
+/// What is told of a check.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// What was checked.
+    pub model: &'a Model,
+    /// What came of it.
+    pub checked: &'a Checked,
+    /// What the verdicts take for granted.
+    pub assumptions: &'a [String],
+    /// What was left out.
+    pub unchecked: &'a [Unchecked],
+    /// Whether it is told where time and memory went.
+    pub stats: bool,
+}
 
 /// How a run ended, for the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,6 +19,7 @@ use fathom_search::task::ProgressFigures;
 
 use super::trace::Sheet;
 
+use super::Told;
 use super::escape::Printable;
 
 /// What is said where faults were not looked for everywhere.
@@ -41,21 +42,6 @@ pub fn exploration(model: &Model, exploration: &Exploration, stats: bool) -> Str
     }
     text.push_str(&afterwards(exploration));
     text
-}
-
-/// What is told of a check.
-#[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
-    /// What was checked.
-    pub model: &'a Model,
-    /// What came of it.
-    pub checked: &'a Checked,
-    /// What the verdicts take for granted.
-    pub assumptions: &'a [String],
-    /// What was left out.
-    pub unchecked: &'a [Unchecked],
-    /// Whether it is told where time and memory went.
-    pub stats: bool,
 }
 
 /// Writes the summary of `check`: a line per property, the runs, the figures.
