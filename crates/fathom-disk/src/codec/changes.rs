@@ -95,7 +95,7 @@ mod tests {
                     seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                     seed >> 20
                 };
-                let one: Vec<u64> = (0..words).map(|_| draw() % 3 << (draw() % 60)).collect();
+                let one: Vec<u64> = (0..words).map(|_| (draw() % 3) << (draw() % 60)).collect();
                 let mut other = one.clone();
                 for _ in 0..1 + draw() % 4 {
                     other[(draw() % words as u64) as usize] ^= draw() << (draw() % 30);

@@ -292,7 +292,7 @@ mod tests {
                     for _ in 0..count {
                         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                         let mut piece: Vec<u64> =
-                            (0..words as u64).map(|word| (seed >> 40) % 9 << (word * 7)).collect();
+                            (0..words as u64).map(|word| ((seed >> 40) % 9) << (word * 7)).collect();
                         piece[words - 1] |= (seed >> 50) % 5;
                         if bits % 64 != 0 {
                             piece[0] &= (1 << (bits % 64)) - 1;
