@@ -28,6 +28,6 @@ fn a_failed_run_leaves_no_empty_file() {
     assert_eq!(run(&["check", &peterson, "--ram", "64k", "--json", &json]).code, Some(2));
     assert_eq!(std::fs::read(&json).unwrap(), b"before");
     assert_eq!(run(&["check", &peterson, "--json", &json]).code, Some(0));
-    assert!(std::fs::read_to_string(&json).unwrap().starts_with("{\n  \"schema\": 1"));
+    assert!(std::fs::read_to_string(&json).unwrap().starts_with("{\n  \"schema\": 2"));
     assert_eq!(names(folder.path()), ["report.json"]);
 }
