@@ -68,6 +68,6 @@ fn what_is_wrong_with_a_measure_is_said() {
     };
     assert!(refused(&[]).contains("needs -E measure=EXPRESSION"));
     assert!(refused(&["-E", "measure=takn"]).contains("did you mean `taken`?"));
-    assert!(refused(&["-E", "measure=taken", "--max-depth", "3"]).contains("knows no depth"));
+    assert!(refused(&["-E", "measure=taken", "--max-depth", "3"]).contains("has no depth"));
     assert!(refused(&["-E", "measure=taken", "--product", "--ltl", "G F P_0.critical"]).contains("has none"));
 }

@@ -265,7 +265,7 @@ fn stern_and_dill_find_the_same() {
     assert!(!place.path().join(".fathom").exists());
     let ran = run(&[&words[..], &["--plan", "scan"]].concat());
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("--plan is not for the engine stern-dill"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--plan does not apply to the engine stern-dill"), "{}", ran.stderr);
 }
 
 #[test]
