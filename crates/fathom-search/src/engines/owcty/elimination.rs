@@ -27,7 +27,7 @@ use crate::task::Observer;
 
 /// What passes over files have in common.
 #[derive(Clone, Copy)]
-pub(super) struct Task<'a> {
+pub(super) struct Passes<'a> {
     pub(super) system: &'a dyn TransitionSystem,
     pub(super) only_marked: bool,
     pub(super) threads: usize,
@@ -39,7 +39,7 @@ pub(super) struct Task<'a> {
 
 /// States being taken away.
 pub(super) struct Elimination<'a, 'k, 'd> {
-    pub(super) task: Task<'k>,
+    pub(super) passes: Passes<'k>,
     pub(super) kept: Kept<'a>,
     /// Whether their numbers are how many of them lead to each.
     pub(super) counted: bool,
@@ -172,7 +172,7 @@ where
 
 impl Left for Elimination<'_, '_, '_> {
     fn keep_reached(&mut self, position: Position, _: bool) -> Result<bool, SearchError> {
-        let place = self.task.place;
+        let place = self.passes.place;
         let Some(reached) = self.pass(position, Reaching, Marked(position.marks), false)? else {
             return Ok(false);
         };
@@ -191,7 +191,7 @@ impl Left for Elimination<'_, '_, '_> {
     }
 
     fn trim(&mut self, position: Position) -> Result<bool, SearchError> {
-        let place = self.task.place;
+        let place = self.passes.place;
         if !self.counted {
             let Some(sums) = self.pass(position, Counting, One, false)? else { return Ok(false) };
             let counted = self.rewritten(&sums, |_, sum| Some(sum.unwrap_or(0)))?;
@@ -233,8 +233,8 @@ impl Elimination<'_, '_, '_> {
     where
         R: Rule<Turn = J::Turn, Value = u64, Number = ()> + Send,
     {
-        let Elimination { task, kept, counted, taken_up, ranks, log, visits, edges } = self;
-        let Task { system, only_marked, threads, place, room, observer } = *task;
+        let Elimination { passes, kept, counted, taken_up, ranks, log, visits, edges } = self;
+        let Passes { system, only_marked, threads, place, room, observer } = *passes;
         let (kept, budget) = (&*kept, place.budget());
         let expander = |_| Expander::new(system, kept, only_marked, threads, budget);
         let mut expanders = (0..threads).map(expander).collect::<Result<Vec<_>, _>>()?;
@@ -259,7 +259,7 @@ impl Elimination<'_, '_, '_> {
         sums: &Deltas,
         number: impl Fn(u64, Option<u64>) -> Option<u64>,
     ) -> Result<Run, SearchError> {
-        let place = self.task.place;
+        let place = self.passes.place;
         let mut writer = place.writer()?;
         let mut kept = sums.beside(place, &self.kept.run)?;
         while kept.advance()? {
@@ -275,6 +275,6 @@ impl Elimination<'_, '_, '_> {
 
     /// Other states are left now.
     fn keep(&mut self, run: Run) -> Result<(), SearchError> {
-        self.task.place.retire(std::mem::replace(&mut self.kept.run, run))
+        self.passes.place.retire(std::mem::replace(&mut self.kept.run, run))
     }
 }

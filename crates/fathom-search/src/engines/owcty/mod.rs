@@ -15,7 +15,7 @@ use fathom_disk::run::{Run, Tag};
 use fathom_disk::value::Join;
 
 use self::checkpoint::{CheckpointLog, Committed};
-use self::elimination::{Elimination, Task};
+use self::elimination::{Elimination, Passes};
 use super::engine::{Body, Engine, Files, Run as EngineRun, Store, Threads};
 use crate::bodies::passes::by_file::{Kept, Snapshot};
 use crate::error::SearchError;
@@ -146,12 +146,13 @@ fn passes<'a>(
     mut lasting: Option<(&RankLog, CheckpointLog<'_>)>,
 ) -> Result<(Outcome, Kept<'a>), SearchError> {
     let Search { system, weak, threads, disk_room, observer, .. } = *search;
-    let task = Task { system, only_marked: weak, threads: threads.max(1), place, room: disk_room, observer };
+    let passes =
+        Passes { system, only_marked: weak, threads: threads.max(1), place, room: disk_room, observer };
     let Begun { kept, mut position, counted, snapshot: taken_up } = begun;
     let ranks = lasting.as_ref().map(|(ranks, _)| *ranks);
     let stored_bytes = kept.run.bytes();
     let log = lasting.as_mut().map(|(_, log)| log);
-    let mut left = Elimination { task, kept, counted, taken_up, ranks, log, visits: 0, edges: 0 };
+    let mut left = Elimination { passes, kept, counted, taken_up, ranks, log, visits: 0, edges: 0 };
     let marks = if weak { 0 } else { system.shape().mark_count };
     let finished = rounds::run(&mut left, &mut position, (marks, weak))?;
     let Elimination { kept, visits, edges, .. } = left;
