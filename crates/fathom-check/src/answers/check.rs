@@ -5,6 +5,7 @@
 use fathom_search::engines::engine::Chosen;
 use std::time::Instant;
 
+use fathom_disk::budget::BUDGET_BYTES_MIN;
 use fathom_model::span::Span;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::{Query, TransitionSystem};
@@ -210,9 +211,10 @@ pub fn check(
         tuning: Tuning::default(),
     };
     let budget = resources.data_budget()?;
-    // What a path needs is put aside, so that a search that has used up its memory can still tell what it found.
+    // What a path needs is put aside, so that a search that has used up its memory can still tell what it found; but not of the least that a search needs.
     let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
-    let reserve = budget.charge("trace", aside.min(budget.free() / 16)).map_err(SearchError::from)?;
+    let spare = budget.free().saturating_sub(BUDGET_BYTES_MIN);
+    let reserve = budget.charge("trace", aside.min(spare / 16)).map_err(SearchError::from)?;
     let measure = layer_engine::measure(engine, subject)?;
     let searched = layer_engine::search(
         engine,
