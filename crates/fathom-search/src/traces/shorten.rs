@@ -1,6 +1,6 @@
 //! Is there a shorter lasso? What a search for accepting runs meets first may be long, and people have to read it.
 //!
-//! The states near the initial ones are held in memory as a graph ([`graph`]), more and more of them while they fit. The shortest lasso among them ([`shortest`]) is the shortest of all if it is no
+//! The states near the initial ones are held in memory as a graph (`graph`), more and more of them while they fit. The shortest lasso among them (`shortest`) is the shortest of all if it is no
 //! longer than the graph is deep: then it is over. Where the graph ends before that, the shortest seen is taken; where nothing is seen, the states of the lasso itself are the graph, and its detours
 //! go. What comes out is a claim like any other lasso: it is replayed before anybody sees it.
 
