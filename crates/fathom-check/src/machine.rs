@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 const SLACK_BYTES: u64 = 4 << 20;
 
 /// Bytes that a thread beside the first takes outside the data budget: the pages of its stack and of the system's tables that it touches, and what the allocator keeps of what it has given back. Of 64 threads in
-/// `--ram 32MiB`, searches on disk showed 500 to 640 KiB each, those in RAM up to 200 KiB.
-const THREAD_BYTES: u64 = 640 << 10;
+/// `--ram 32MiB`, searches on disk showed 500 to 640 KiB each, those in RAM up to 200 KiB; of 8 threads of a search that goes from RAM to disk on a busy machine, 730 KiB once.
+const THREAD_BYTES: u64 = 768 << 10;
 /// The part of memory that threads may take so, one in so many: the rest is for states.
 const THREADS_PART: u64 = 4;
 

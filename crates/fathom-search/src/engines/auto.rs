@@ -9,6 +9,7 @@
 
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
+use fathom_disk::storage::direct::heap;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
@@ -231,6 +232,8 @@ impl Moving<'_> {
             drop(journal);
         }
         drop(layers);
+        // What the table and the layers had in small pieces would stay resident beside what the search on disk takes.
+        heap::give_free_pages_back();
         // What was expanded in RAM was expanded by this process.
         let (kept, outcome) = self.on_disk()?;
         let duplicates = duplicates.and(outcome.duplicates);
