@@ -100,7 +100,7 @@ fn a_limit_on_the_size_of_files_is_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let (model, place) = (endless(folder.path()), folder.path().join("run").display().to_string());
     let line = format!(
-        "ulimit -f 300; exec '{}' explore '{model}' --engine tier --dir '{place}' --json - -q --ram 64MiB --commit-every 10ms",
+        "ulimit -f 300; exec '{}' explore '{model}' --engine tier --dir '{place}' --json - -q --ram 64MiB --commit-every 0s",
         env!("CARGO_BIN_EXE_fathom")
     );
     let ran = Ran::of(Command::new("sh").args(["-c", &line]).output().unwrap());
