@@ -196,12 +196,12 @@ impl TreeTable {
     /// The same keys, with halves numbered in `halves`.
     fn moved_to(&self, halves: SharedHalves) -> Result<TreeTable, BudgetError> {
         let mut moved = TreeTable::new(self.bits, halves, self.share, &self.budget)?;
-        let (mut waiting, mut new) = (Vec::with_capacity(GROUP * self.words), Vec::new());
+        let (mut waiting, mut new) = (Vec::with_capacity(BATCH * self.words), Vec::new());
         let mut outcome = Ok(());
         self.for_each(|key| {
             if outcome.is_ok() {
                 waiting.extend_from_slice(key);
-                if waiting.len() == GROUP * self.words {
+                if waiting.len() == BATCH * self.words {
                     outcome = moved.insert_batch(&waiting, &mut new);
                     waiting.clear();
                     new.clear();
