@@ -13,7 +13,7 @@ use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer, Progress};
 
 use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
-use crate::engines::{counted, nested, semi_external, while_generating};
+use crate::engines::{counted, directed, nested, semi_external, while_generating};
 use crate::error::RunError;
 use crate::model::execution::Execution;
 use crate::model::subject::Subject;
@@ -39,6 +39,9 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
         LivenessEngine::Auto => by_itself(product, task),
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => counted::search(product, task, nested::search),
         LivenessEngine::Generated(_) => counted::search(product, task, semi_external::search),
+        LivenessEngine::Directed => {
+            counted::search(product, task, |system, task| directed::search(product, system, task))
+        }
         LivenessEngine::SemiOwcty | LivenessEngine::Owcty => semi_external::search(product, task),
     }
 }

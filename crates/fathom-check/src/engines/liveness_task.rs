@@ -1,7 +1,7 @@
 //! What is a search for an accepting run asked, and what does it find out?
 
 use fathom_search::engines::engine::{Chosen, Engine, Run};
-use fathom_search::engines::{auto, bitstate, ndfs, owcty, registry, semi_owcty};
+use fathom_search::engines::{auto, bitstate, l2s, ndfs, owcty, registry, semi_owcty};
 use std::path::Path as FilePath;
 
 use fathom_disk::budget::Budget;
@@ -16,6 +16,7 @@ use fathom_search::traces::path::Room;
 use crate::engines::figures::{DiskFigures, IoFigures, Layers, PassFigures};
 use crate::folder::home::Home;
 use crate::limit::Limit;
+use crate::model::distance::Moves;
 use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
 use crate::resources::Resources;
@@ -34,6 +35,8 @@ pub enum LivenessEngine {
     Owcty,
     /// Another one over all states once they are generated, exact; its entry says how.
     Generated(&'static Engine),
+    /// Runs as states, exact, directed: the shortest lasso of its kind.
+    Directed,
     /// Nested depth-first search with three bits per state: it may miss.
     Bitstate,
 }
@@ -99,6 +102,8 @@ pub(crate) struct Task<'a> {
     pub(crate) monitor: &'a dyn Monitor,
     /// Who is told of a search on the fly: the same, or one that ends it sooner.
     pub(crate) observer: &'a dyn Observer,
+    /// How many moves processes need from one place to another, if the text of a model tells.
+    pub(crate) moves: Option<&'a Moves>,
     /// How states are generated where all of them are at first.
     pub(crate) generation: &'a Chosen,
     /// Where the path of a depth-first search goes when it is on disk, if the user said so.
@@ -115,12 +120,12 @@ impl Searched {
 }
 
 impl LivenessEngine {
-    /// Those that miss nothing.
+    /// Those that miss nothing and are for proofs as well as for violations: the directed one has a state for every pair of an accepting state and another, and is not.
     pub fn exact() -> impl Iterator<Item = LivenessEngine> {
         registry::ENGINES
             .into_iter()
             .filter_map(LivenessEngine::of)
-            .filter(|engine| *engine != LivenessEngine::Bitstate)
+            .filter(|engine| !matches!(engine, LivenessEngine::Bitstate | LivenessEngine::Directed))
     }
 
     /// How an engine looks for accepting runs, if it does.
@@ -130,6 +135,7 @@ impl LivenessEngine {
             LivenessEngine::Ndfs,
             LivenessEngine::SemiOwcty,
             LivenessEngine::Owcty,
+            LivenessEngine::Directed,
             LivenessEngine::Bitstate,
         ];
         let special = special.into_iter().find(|it| it.name() == engine.name);
@@ -145,6 +151,7 @@ impl LivenessEngine {
             LivenessEngine::SemiOwcty => semi_owcty::ENGINE.name,
             LivenessEngine::Owcty => owcty::ENGINE.name,
             LivenessEngine::Generated(engine) => engine.name,
+            LivenessEngine::Directed => l2s::ENGINE.name,
             LivenessEngine::Bitstate => bitstate::ENGINE.name,
         }
     }

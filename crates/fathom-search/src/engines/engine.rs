@@ -157,7 +157,7 @@ pub struct Ask<'a> {
     pub place: &'a FilePlace<'a>,
     /// What was chosen about the engine.
     pub chosen: &'a Chosen,
-    /// How far a state has come, if that was chosen: by what an option of the kind [`OptionValue::Expression`] says.
+    /// A number for each state, if the engine takes one: how far it has come, by what an option of the kind [`OptionValue::Expression`] says, or how many steps a goal is away, at least.
     pub measure: Option<Measure<'a>>,
 }
 

@@ -2,12 +2,12 @@
 
 use super::engine::Engine;
 use super::{
-    auto, bitstate, ddfs, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep, sweep_ram,
-    tier,
+    astar, auto, bitstate, ddfs, l2s, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep,
+    sweep_ram, tier,
 };
 
 /// All engines, in the order in which users read of them.
-pub static ENGINES: [&Engine; 13] = [
+pub static ENGINES: [&Engine; 15] = [
     &auto::ENGINE,
     &ram::ENGINE,
     &positions::ENGINE,
@@ -15,11 +15,13 @@ pub static ENGINES: [&Engine; 13] = [
     &stern_dill::ENGINE,
     &sweep_ram::ENGINE,
     &sweep::ENGINE,
+    &astar::ENGINE,
     &bitstate::ENGINE,
     &ndfs::ENGINE,
     &semi_owcty::ENGINE,
     &owcty::ENGINE,
     &ddfs::ENGINE,
+    &l2s::ENGINE,
     &map_ram::ENGINE,
 ];
 

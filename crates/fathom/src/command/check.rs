@@ -183,7 +183,7 @@ fn liveness_checked(
     };
     let watcher = watcher(session, &settings.output, meter)?;
     let home = match liveness.engine {
-        LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
+        LivenessEngine::Ndfs | LivenessEngine::Bitstate | LivenessEngine::Directed => None,
         _ => {
             let identity = liveness.identity(model, property, &settings.model)?;
             Some(home(&settings.disk, liveness.generation.engine, identity, settings.output.quiet, session)?)
