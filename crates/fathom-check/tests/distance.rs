@@ -1,5 +1,6 @@
 //! What the text of a model says of how far a goal is: never more than it is, and no step changes it by more than one. On our own models, with goals drawn at random.
 
+#[allow(dead_code, reason = "this suite uses its part")]
 mod expectations;
 
 use fathom_check::model::assemble::{Model, ModelOptions};

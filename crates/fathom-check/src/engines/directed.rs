@@ -1,35 +1,27 @@
-//! How is the shortest accepting run looked for, directed by automaton and processes?
+//! How far is a state of a product from where a run may be accepting? By the edges of the automaton, and by the moves of processes.
 
 use std::collections::VecDeque;
-use std::path::Path as FilePath;
 
 use fathom_ltl::automaton::{Automaton, StateId};
 use fathom_ltl::product::Product;
 use fathom_model::system::TransitionSystem;
 use fathom_model::tag::Tag;
-use fathom_search::engines::engine::Store;
-use fathom_search::engines::l2s::{self, Bounds, Settings};
-use fathom_search::error::SearchError;
+use fathom_search::engines::engine::Bounds;
 
-use crate::engines::figures::Layers;
-use crate::engines::layer_engine::room_used_up;
 use crate::engines::liveness_task::{Searched, Task};
 use crate::error::RunError;
-use crate::folder::scratch::{PARENT, Scratch};
 use crate::model::distance::NEVER;
 use crate::model::system::System;
 
-/// Searches a product, or the same with its marks counted.
-pub(crate) fn search(
+/// Searches a product, or the same with its marks counted, with what is known of distances in it.
+pub(crate) fn with_bounds(
     product: &Product<System<'_>>,
     system: &dyn TransitionSystem,
     task: &Task<'_>,
+    search: impl Fn(&dyn TransitionSystem, &Task<'_>) -> Result<Searched, RunError>,
 ) -> Result<Searched, RunError> {
-    let scratch = Scratch::under(FilePath::new(PARENT)).map_err(RunError::Scratch)?;
-    let volume = scratch.volume().map_err(RunError::Scratch)?;
     let edges = Edges::of(product.automaton());
     let (bits, words) = (product.shape().width_bits, product.shape().words());
-    let counted = system.shape().width_bits > bits || product.shape().mark_count != 1;
     let counter = Tag::new(bits, system.shape().width_bits - bits);
     let parts = |record: &[u64]| {
         let mut part = vec![0; words];
@@ -37,6 +29,7 @@ pub(crate) fn search(
         product.parts(&part)
     };
     // Where marks are counted, accepting states are not those of the automaton.
+    let counted = product.shape().mark_count != 1;
     let to_accepting = |record: &[u64]| if counted { 0 } else { edges.to_accepting(parts(record).1) };
     let between = |from: &[u64], to: &[u64]| {
         let ((from, from_state), (to, to_state)) = (parts(from), parts(to));
@@ -44,55 +37,7 @@ pub(crate) fn search(
         moves.max(edges.between(from_state, to_state))
     };
     let bounds = Bounds { to_accepting: &to_accepting, between: &between };
-    let settings = Settings { threads: task.resources.threads, stop_at_fault: task.stop_at_fault };
-    let outcome = match l2s::run(system, &bounds, (&volume, task.budget, task.room), settings, task.observer)
-    {
-        Ok(outcome) => outcome,
-        Err(error) => return without_room(task, error),
-    };
-    Ok(Searched {
-        ending: outcome.ending,
-        states: outcome.states,
-        transitions: outcome.transitions,
-        visits: outcome.states,
-        edges: outcome.transitions,
-        faults: outcome.faults + outcome.label_faults,
-        lasso: outcome.lasso,
-        fault: outcome.fault,
-        ..nothing(task)
-    })
-}
-
-/// Before anything was found out.
-fn nothing(task: &Task<'_>) -> Searched {
-    Searched {
-        engine: task.engine,
-        ending: fathom_search::task::Ending::Stopped,
-        states: 0,
-        transitions: 0,
-        visits: 0,
-        edges: 0,
-        faults: 0,
-        layers: Layers::default(),
-        lasso: None,
-        untraced: None,
-        fault: None,
-        fault_untraced: None,
-        threads: task.resources.threads,
-        store: Store::Tier.name(),
-        gave_up: None,
-        disk: None,
-        certified: false,
-        passes: None,
-        early: None,
-        checksum: None,
-    }
-}
-
-/// What is known of a search that had to end, since there was no more room for its files: nothing.
-fn without_room(task: &Task<'_>, error: SearchError) -> Result<Searched, RunError> {
-    let limit = room_used_up(&error).ok_or(error)?;
-    Ok(Searched { gave_up: Some(limit), ..nothing(task) })
+    search(system, &Task { bounds: Some(&bounds), ..*task })
 }
 
 /// How many edges lead from one state of an automaton to another, at least.

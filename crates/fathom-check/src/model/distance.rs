@@ -7,6 +7,7 @@
 //! place            changes from its value to one that will do
 //! this and that    the most of any part; or, if no action changes more than k of the places, the sum of all, divided by k
 //! this or that     the least of any part
+//! two of these     the greater of the two least; or the sum of these, divided by k
 //! anything else    0
 //! ```
 
@@ -18,6 +19,8 @@ use fathom_model::program::{Action, Composition, Program, Role};
 
 /// How far from everything that no change leads to.
 pub(crate) const NEVER: u64 = 1 << 30;
+/// Sums of more conditions say nothing.
+const SEVERAL_MAX: usize = 64;
 /// Places of more values say nothing.
 const VALUES_MAX: i64 = 256;
 
@@ -34,6 +37,8 @@ pub(crate) enum Distance {
     All { parts: Vec<Distance>, together: u64 },
     /// To where one of them is.
     Any(Vec<Distance>),
+    /// To where at least so many of some places have values that will do; an action changes at most so many of them.
+    Several { least: usize, places: Vec<Distance>, together: u64 },
 }
 
 impl Distance {
@@ -52,7 +57,7 @@ impl Distance {
     pub(crate) fn is_nothing(&self) -> bool {
         match self {
             Distance::Nothing => true,
-            Distance::Never | Distance::Place { .. } => false,
+            Distance::Never | Distance::Place { .. } | Distance::Several { .. } => false,
             Distance::All { parts, .. } => parts.iter().all(Distance::is_nothing),
             Distance::Any(parts) => parts.iter().any(Distance::is_nothing),
         }
@@ -74,6 +79,14 @@ impl Distance {
                 most.max(sum.div_ceil(*together))
             }
             Distance::Any(parts) => parts.iter().map(|part| part.of(record)).min().unwrap_or(0),
+            Distance::Several { least, places, together } => {
+                let mut steps = [NEVER; SEVERAL_MAX];
+                let steps = &mut steps[..places.len()];
+                steps.iter_mut().zip(places).for_each(|(steps, place)| *steps = place.of(record));
+                steps.sort_unstable();
+                let sum: u64 = steps[..*least].iter().sum();
+                steps[*least - 1].max(sum.div_ceil(*together))
+            }
         }
     }
 }
@@ -132,6 +145,8 @@ enum Condition {
     Among(Place, Vec<bool>),
     All(Vec<Condition>),
     Any(Vec<Condition>),
+    /// At least so many of them.
+    Several(usize, Vec<Condition>),
 }
 
 /// What an action does to a place.
@@ -187,8 +202,12 @@ impl Flow<'_> {
                     (None, Some(value)) => (left, value, false),
                     _ => return Condition::Unknown,
                 };
-                let Some(place) = self.place(read, action) else { return Condition::Unknown };
                 let Some(test) = comparison(*operator) else { return Condition::Unknown };
+                let Some(place) = self.place(read, action) else {
+                    let holds =
+                        |sum: i64| (if turned { test(value, sum) } else { test(sum, value) }) == truth;
+                    return self.several(read, &holds, action);
+                };
                 let will_do =
                     |read: i64| (if turned { test(value, read) } else { test(read, value) }) == truth;
                 self.among(place, &will_do)
@@ -197,6 +216,32 @@ impl Flow<'_> {
                 Some(place) => self.among(place, &|read| (read != 0) == truth),
                 None => Condition::Unknown,
             },
+        }
+    }
+
+    /// How many of the conditions that an expression is the sum of must be true, if it is one, for the sum to be right.
+    fn several(
+        &self,
+        sum: &Expression,
+        is_right: &dyn Fn(i64) -> bool,
+        action: Option<&Action>,
+    ) -> Condition {
+        let (mut open, mut terms) = (vec![sum], Vec::new());
+        while let Some(term) = open.pop() {
+            match &term.kind {
+                ExpressionKind::Binary(BinaryOperator::Add, left, right) => open.extend([&**left, right]),
+                ExpressionKind::Binary(operator, ..) if comparison(*operator).is_some() => {
+                    terms.push(self.condition(term, true, action));
+                }
+                _ => return Condition::Unknown,
+            }
+        }
+        let places = terms.iter().all(|term| matches!(term, Condition::Among(..)));
+        match (0..=terms.len()).find(|count| is_right(*count as i64)) {
+            _ if !places || terms.len() > SEVERAL_MAX => Condition::Unknown,
+            Some(0) => Condition::Unknown,
+            Some(least) => Condition::Several(least, terms),
+            None => Condition::False,
         }
     }
 
@@ -221,12 +266,12 @@ impl Flow<'_> {
                     });
                     match same {
                         Some(known) => {
-                            known.iter_mut().zip(&values).for_each(|(known, value)| *known &= value)
+                            known.iter_mut().zip(&values).for_each(|(known, value)| *known &= value);
                         }
                         None => flat.push(Condition::Among(place, values)),
                     }
                 }
-                part @ Condition::Any(_) => flat.push(part),
+                part @ (Condition::Any(_) | Condition::Several(..)) => flat.push(part),
             }
         }
         Condition::All(flat)
@@ -243,23 +288,26 @@ impl Flow<'_> {
             Condition::Any(parts) => {
                 Distance::Any(parts.into_iter().map(|part| self.distance(part)).collect())
             }
+            Condition::Several(least, parts) => {
+                let together = self.changed_together(&parts);
+                let places = parts.into_iter().map(|part| self.distance(part)).collect();
+                Distance::Several { least, places, together }
+            }
             Condition::All(parts) if parts.is_empty() => Distance::Nothing,
             Condition::All(parts) => {
-                let places: Vec<Place> = parts
-                    .iter()
-                    .filter_map(|part| match part {
-                        Condition::Among(place, _) => Some(*place),
-                        _ => None,
-                    })
-                    .collect();
-                let together = self.changed_together(&places);
+                let together = self.changed_together(&parts);
                 Distance::All { parts: parts.into_iter().map(|part| self.distance(part)).collect(), together }
             }
         }
     }
 
-    /// How many of some places a step changes at most; at least 1.
-    fn changed_together(&self, places: &[Place]) -> u64 {
+    /// How many of the places that some conditions name a step changes at most; at least 1.
+    fn changed_together(&self, parts: &[Condition]) -> u64 {
+        let place = |part: &Condition| match part {
+            Condition::Among(place, _) => Some(*place),
+            _ => None,
+        };
+        let places: Vec<Place> = parts.iter().filter_map(place).collect();
         if self.program.composition == Composition::Synchronous {
             return places.len().max(1) as u64;
         }

@@ -30,6 +30,11 @@ pub fn named(name: &str) -> Option<&'static Engine> {
     ENGINES.into_iter().find(|engine| engine.name == name)
 }
 
+/// Those that answer questions about infinite runs, miss nothing, and are for proofs, too.
+pub fn for_runs() -> impl Iterator<Item = &'static Engine> {
+    ENGINES.into_iter().filter(|engine| engine.answers_runs() && engine.is_exact() && engine.is_for_proofs())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,7 +45,8 @@ mod tests {
         for (number, engine) in ENGINES.iter().enumerate() {
             assert_eq!(named(engine.name), Some(*engine));
             assert!(ENGINES[..number].iter().all(|other| other.name != engine.name), "{} twice", engine.name);
-            assert!(engine.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+            assert!(engine.name.bytes().all(is_plain));
         }
     }
 

@@ -107,7 +107,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
 }
 
 /// What a caller may choose.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Model, property and options that change meaning.
     pub tag: Tag,

@@ -18,11 +18,12 @@ use fathom_model::record::{Records, words_for};
 use fathom_model::system::TransitionSystem;
 
 use super::astar;
-use super::engine::{Body, Engine, Files, Run, Threads};
+use super::engine::{AskRuns, Body, Bounds, Engine, Files, Run, Threads};
 use crate::bodies::depth_first::Found;
 use crate::error::SearchError;
+use crate::liveness::on_the_fly::Outcome;
 use crate::task::watch::Condition;
-use crate::task::{Ending, Observer, Settings as StageSettings, Task, Tuning};
+use crate::task::{Observer, Settings as StageSettings, Task, Tuning};
 use crate::traces::lasso::Lasso;
 use crate::traces::path::{Path, PathBuilder, Room};
 use crate::traces::trace;
@@ -46,21 +47,8 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[],
     options: &[],
-    run: Run::Runs,
+    run: Run::Runs(on_the_fly),
 };
-
-/// How many steps a state is away from something, at least; consistent, or lassos are not the shortest.
-pub struct Bounds<'a> {
-    /// From an accepting state.
-    pub to_accepting: &'a (dyn Fn(&[u64]) -> u64 + Sync),
-    /// The first from the second.
-    pub between: &'a (dyn Fn(&[u64], &[u64]) -> u64 + Sync),
-}
-
-impl Bounds<'static> {
-    /// Nothing is known.
-    pub const NONE: Bounds<'static> = Bounds { to_accepting: &|_| 0, between: &|_, _| 0 };
-}
 
 /// What a search is asked.
 #[derive(Clone, Copy, Debug)]
@@ -71,23 +59,16 @@ pub struct Settings {
     pub stop_at_fault: bool,
 }
 
-/// What a search found out.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Why it ended.
-    pub ending: Ending,
-    /// States with and without a loop that were expanded.
-    pub states: u64,
-    /// Steps from them.
-    pub transitions: u64,
-    /// Faulting steps of the system, and faulting starts.
-    pub faults: u64,
-    /// States of the system whose labels faulted.
-    pub label_faults: u64,
-    /// The shortest lasso whose loop begins at an accepting state.
-    pub lasso: Option<Lasso>,
-    /// How a fault was first met.
-    pub fault: Option<Found>,
+/// Searches as the registry asks.
+fn on_the_fly(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
+    let AskRuns { system, room, observer, threads, stop_at_fault, .. } = *ask;
+    let volume = ask.volume.expect("an engine that always has files has a volume");
+    let bounds = ask.bounds.unwrap_or(&Bounds::NONE);
+    let settings = Settings { threads, stop_at_fault };
+    match run(system, bounds, (volume, room.budget(), room), settings, observer) {
+        Err(error) if error.is_want_of_room() => Ok(Outcome::without_room(0, error)),
+        outcome => outcome,
+    }
 }
 
 /// Searches a system with one acceptance set, of states, for an accepting run, with files on a volume.
@@ -134,10 +115,15 @@ pub fn run(
         ending: outcome.ending,
         states: outcome.expanded,
         transitions: outcome.transitions,
+        visits: outcome.expanded,
+        edges: outcome.transitions,
         faults: outcome.faults,
         label_faults: outcome.label_faults,
+        cut: 0,
+        deepest: 0,
         lasso,
         fault,
+        no_room: None,
     })
 }
 
