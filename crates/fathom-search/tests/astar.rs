@@ -144,7 +144,9 @@ fn check_path(
     outcome: &Outcome,
 ) -> bool {
     let Some(finding) = &outcome.findings.0[0] else { return false };
-    let shortest = judge.states[expected_finding(goal, judge).unwrap().1.unwrap()].layer as u64;
+    let nearest =
+        expected_finding(goal, judge).and_then(|(_, state)| state).expect("the judge finds it, too");
+    let shortest = judge.states[nearest].layer as u64;
     assert_eq!(finding.layer, shortest, "what is found first is nearest");
     let record = finding.record.as_ref().expect("a goal is a state");
     let (layers, budget) = (policy.into_layers(), Budget::new(8 << 20));
@@ -152,7 +154,8 @@ fn check_path(
     let path = path.expect("the budget suffices").expect("stages are kept");
     let records = path.records().expect("memory does not fail");
     assert_eq!((records.len() as u64, records.last()), (shortest + 1, Some(record)));
-    let numbers: Vec<usize> = records.iter().map(|record| judge.number_of(record).unwrap()).collect();
+    let numbers: Vec<usize> =
+        records.iter().map(|record| judge.number_of(record).expect("it is reached")).collect();
     assert_eq!(judge.states[numbers[0]].layer, 0, "a path begins with an initial state");
     for pair in numbers.windows(2) {
         assert!(judge.states[pair[0]].steps.iter().any(|step| step.target == pair[1]), "a path has steps");
@@ -224,11 +227,11 @@ fn an_exact_bound_expands_little_beside_the_way() {
     let judge = explore(&graph, Limits::states(100_000)).expect("it is small");
     let deepest = judge.states.len() - 1;
     let goal_record = judge.records_along(&[deepest]).remove(0);
-    let goal_node = judge.number_of(&goal_record).unwrap();
+    let goal_node = judge.number_of(&goal_record).expect("it is reached");
     let way_there = judge.path_to(goal_node);
     // On the way the distance is known; beside it, it is more than any.
     let bound = |record: &[u64]| {
-        let number = judge.number_of(record).unwrap();
+        let number = judge.number_of(record).expect("it is reached");
         let place = way_there.iter().position(|state| *state == number);
         place.map_or(100, |place| (way_there.len() - 1 - place) as u64)
     };
@@ -246,7 +249,8 @@ fn an_exact_bound_expands_little_beside_the_way() {
     let until = Until(&goal_record, AtomicU64::new(0));
     let volume = Volume::in_memory(4096);
     let place = (&volume, Duration::MAX);
-    let (_, outcome, _) = search(&graph, &judge, &measure, (way, Vec::new()), &until, place).unwrap();
+    let (_, outcome, _) =
+        search(&graph, &judge, &measure, (way, Vec::new()), &until, place).expect("memory suffices");
     assert_eq!(outcome.expanded as usize, way_there.len(), "only the way is expanded");
 }
 
