@@ -19,6 +19,7 @@ use self::elimination::{Elimination, Passes};
 use super::engine::{Body, Engine, Files, Run as EngineRun, Store, Threads};
 use crate::bodies::passes::by_file::{Kept, Snapshot};
 use crate::error::SearchError;
+use crate::expansion::threads_within;
 use crate::files::closed_set::{ALL_RECUR, Reached, Recurs};
 use crate::files::value_runs::ValueRuns;
 use crate::liveness::cycle_on_disk;
@@ -146,8 +147,8 @@ fn passes<'a>(
     mut lasting: Option<(&RankLog, CheckpointLog<'_>)>,
 ) -> Result<(Outcome, Kept<'a>), SearchError> {
     let Search { system, weak, threads, disk_room, observer, .. } = *search;
-    let passes =
-        Passes { system, only_marked: weak, threads: threads.max(1), place, room: disk_room, observer };
+    let threads = threads_within(place.budget(), system.shape(), threads);
+    let passes = Passes { system, only_marked: weak, threads, place, room: disk_room, observer };
     let Begun { kept, mut position, counted, snapshot: taken_up } = begun;
     let ranks = lasting.as_ref().map(|(ranks, _)| *ranks);
     let stored_bytes = kept.run.bytes();
