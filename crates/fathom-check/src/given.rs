@@ -227,6 +227,7 @@ impl<'a> Check<'a> {
             fair: self.fair.clone(),
             faults: self.questions.faults,
             // States are generated on disk from the start if they are to be found there.
+            chosen: None,
             generation: Chosen::plain(match self.engine.files {
                 Files::Always => &tier::ENGINE,
                 Files::None | Files::WhenNeeded => &auto::ENGINE,

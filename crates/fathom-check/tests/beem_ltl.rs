@@ -76,6 +76,7 @@ fn verdict_within(
         engine,
         fair: Vec::new(),
         faults: Faults::Stop,
+        chosen: None,
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };

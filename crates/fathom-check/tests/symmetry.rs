@@ -159,6 +159,7 @@ fn is_violated(model: &Model, formula: &str, fair: bool, engine: LivenessEngine)
         engine,
         fair,
         faults: Faults::Report,
+        chosen: None,
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };

@@ -36,6 +36,11 @@ impl<S: TransitionSystem> Degeneralised<S> {
         self.0.parts(record).0
     }
 
+    /// Whether a state is accepting: all its steps carry the mark.
+    pub fn is_accepting(&self, record: &[u64]) -> bool {
+        self.0.tag_of(record) == self.system().shape().mark_count
+    }
+
     /// Pushes the steps from a state at a level.
     fn count(&self, source: &Source<'_>, target: &mut [u64], out: &mut Steps) -> Result<(), Full> {
         let marks = self.system().shape().mark_count;

@@ -146,6 +146,14 @@ impl<S: TransitionSystem> Product<S> {
         self.accepting[self.tagged.tag_of(record) as usize]
     }
 
+    /// Whether acceptance is a matter of states, by one mark: all steps from a state carry it, or none does.
+    pub fn accepts_by_state(&self) -> bool {
+        let uniform = |edges: &[Edge]| edges.windows(2).all(|two| two[0].marks == two[1].marks);
+        self.tagged.shape.mark_count == 1
+            && self.fair.is_empty()
+            && self.automaton.states.iter().all(|edges| uniform(edges))
+    }
+
     /// Pushes the product's steps from a state of the system and one of the automaton.
     fn combine(&self, source: &Source<'_>, target: &mut [u64], out: &mut Steps) -> Result<(), Full> {
         let (steps, number) = (source.steps, source.number);

@@ -201,6 +201,7 @@ fn with_automaton(formula: &str, automaton: &Automaton) -> Option<(Verdict, Ran)
         engine: LivenessEngine::SemiOwcty,
         fair: Vec::new(),
         faults: Faults::Stop,
+        chosen: None,
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };

@@ -4,11 +4,12 @@
 //! are. Semi-external engines generate the product first (`semi_external.rs`).
 
 use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::ram;
+use fathom_search::engines::{map, ram};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_ltl::automaton::Automaton;
 use fathom_ltl::product::Product;
+use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer, Progress};
 
@@ -38,6 +39,9 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
     match task.engine {
         LivenessEngine::Auto => by_itself(product, task),
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => counted::search(product, task, nested::search),
+        LivenessEngine::Generated(engine) if *engine == map::ENGINE && product.shape().mark_count == 1 => {
+            while_generating::search(product, task)
+        }
         LivenessEngine::Generated(_) => counted::search(product, task, semi_external::search),
         LivenessEngine::SemiOwcty | LivenessEngine::Owcty => semi_external::search(product, task),
     }

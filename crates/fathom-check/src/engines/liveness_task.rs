@@ -91,6 +91,10 @@ pub(crate) struct Task<'a> {
     pub(crate) weak: bool,
     /// Which states an accepting run may come back to for ever.
     pub(crate) recurs: Recurs<'a>,
+    /// Which states are accepting, where that is a matter of states and there is one mark.
+    pub(crate) accepting: Option<Recurs<'a>>,
+    /// What was chosen about the engine.
+    pub(crate) chosen: Option<&'a Chosen>,
     pub(crate) stop_at_fault: bool,
     pub(crate) resources: &'a Resources,
     pub(crate) budget: &'a Budget,
@@ -149,9 +153,13 @@ impl LivenessEngine {
         }
     }
 
-    /// Whether its runs can last: be gone on with, and leave certificates.
+    /// Whether its runs can last: be gone on with.
     pub fn lasts(self) -> bool {
-        matches!(self, LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Owcty)
+        match self {
+            LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Owcty => true,
+            LivenessEngine::Generated(engine) => engine.resumes,
+            LivenessEngine::Ndfs | LivenessEngine::Bitstate => false,
+        }
     }
 
     /// The automaton that suits it: with accepting states, or the smaller one with marks on edges where that makes no other difference.

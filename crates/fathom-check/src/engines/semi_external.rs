@@ -19,7 +19,7 @@ use fathom_search::engines::{ddfs, owcty, semi_owcty};
 use fathom_search::error::SearchError;
 use fathom_search::files::closed_set::Reached;
 use fathom_search::files::successor_graph::GraphUse;
-use fathom_search::liveness::semi_external::{Outcome as Passed, Search};
+use fathom_search::liveness::semi_external::{LastingPlace, Outcome as Passed, Search};
 use fathom_search::proof::ranks;
 use fathom_search::task::watch::{Condition, Finding};
 use fathom_search::task::{self, Ending, Observer, Tuning};
@@ -263,6 +263,7 @@ fn passes(
         system,
         weak: task.weak,
         recurs: task.recurs,
+        accepting: task.accepting,
         threads,
         volume: &volume,
         stack,
@@ -273,11 +274,12 @@ fn passes(
             .home
             .and_then(|home| home.settings().limit)
             .map_or(u64::MAX, |limit| limit.saturating_sub(used)),
+        chosen: task.chosen,
         commit_every: task.home.map_or(NEVER, |home| home.settings().commit_every),
     };
     let Some(home) = lasting else {
         return Ok(match task.engine {
-            LivenessEngine::Generated(engine) => over_generated(engine, &search, reached)?,
+            LivenessEngine::Generated(engine) => over_generated(engine, &search, reached, None)?,
             LivenessEngine::Owcty => owcty::run(&search, reached)?,
             _ => semi_owcty::run(&search, reached)?,
         });
@@ -289,7 +291,9 @@ fn passes(
         return Ok(Passed { classes: Some(0), ..Passed::default() });
     }
     let passed = match task.engine {
-        LivenessEngine::Generated(engine) => over_generated(engine, &search, reached)?,
+        LivenessEngine::Generated(engine) => {
+            over_generated(engine, &search, reached, Some((&mut directory, home.tag())))?
+        }
         LivenessEngine::Owcty => owcty::run_certified(&search, reached, &mut directory, home.tag())?,
         _ => semi_owcty::run_certified(&search, reached, &mut directory, home.tag())?,
     };
@@ -304,11 +308,12 @@ fn over_generated(
     engine: &Engine,
     search: &Search<'_>,
     reached: &dyn Reached,
+    lasting: Option<LastingPlace<'_>>,
 ) -> Result<Passed, SearchError> {
     let Run::Generated(run) = engine.run else {
         unreachable!("the engine {} is not asked about all states", engine.name)
     };
-    run(search, reached)
+    run(search, reached, lasting)
 }
 
 /// The way to a fault.

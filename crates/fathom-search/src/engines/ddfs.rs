@@ -43,7 +43,7 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[Store::Tier],
     options: &[],
-    run: Run::Generated(run),
+    run: Run::Generated(|search, reached, _| run(search, reached)),
 };
 
 /// Bytes of a block of the file of accepting states, at most.

@@ -14,7 +14,7 @@ use crate::error::SearchError;
 use crate::files::closed_set::Reached;
 use crate::files::closing_cost::ClosingCost;
 use crate::files::disk_use::DiskUse;
-use crate::liveness::semi_external::{self, Search};
+use crate::liveness::semi_external::{self, LastingPlace, Search};
 use crate::stores::Layered;
 use crate::task::{Outcome, Task};
 
@@ -114,7 +114,7 @@ pub enum Run {
     /// Questions about infinite runs, on the fly.
     Runs,
     /// Questions about infinite runs of systems with one mark at most, over all states once they are generated.
-    Generated(fn(&Search<'_>, &dyn Reached) -> Result<semi_external::Outcome, SearchError>),
+    Generated(GeneratedRun),
     /// Both.
     Both,
     /// Both, by choosing other engines.
@@ -125,6 +125,10 @@ pub enum Run {
         exploring: &'static str,
     },
 }
+
+/// Looks for an accepting run among all states that were reached; a search that is to last is committed, if the engine can do that.
+pub type GeneratedRun =
+    fn(&Search<'_>, &dyn Reached, Option<LastingPlace<'_>>) -> Result<semi_external::Outcome, SearchError>;
 
 /// Something that can be chosen about an engine.
 #[derive(Clone, Copy, Debug)]

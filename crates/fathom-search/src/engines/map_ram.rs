@@ -47,7 +47,7 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[Store::Tier],
     options: &[],
-    run: Run::Generated(run),
+    run: Run::Generated(|search, reached, _| run(search, reached)),
 };
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached, of a system with one mark at most.

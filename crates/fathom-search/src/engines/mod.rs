@@ -4,6 +4,7 @@ pub mod auto;
 pub mod bitstate;
 pub mod ddfs;
 pub mod engine;
+pub mod map;
 pub mod map_ram;
 pub mod ndfs;
 pub mod owcty;

@@ -2,12 +2,12 @@
 
 use super::engine::Engine;
 use super::{
-    auto, bitstate, ddfs, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep, sweep_ram,
-    tier,
+    auto, bitstate, ddfs, map, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep,
+    sweep_ram, tier,
 };
 
 /// All engines, in the order in which users read of them.
-pub static ENGINES: [&Engine; 13] = [
+pub static ENGINES: [&Engine; 14] = [
     &auto::ENGINE,
     &ram::ENGINE,
     &positions::ENGINE,
@@ -19,6 +19,7 @@ pub static ENGINES: [&Engine; 13] = [
     &ndfs::ENGINE,
     &semi_owcty::ENGINE,
     &owcty::ENGINE,
+    &map::ENGINE,
     &ddfs::ENGINE,
     &map_ram::ENGINE,
 ];

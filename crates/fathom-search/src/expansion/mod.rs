@@ -19,6 +19,11 @@ pub(crate) fn least_bytes(words: usize) -> usize {
     BUDGET_BYTES_MIN.max(RECORDS_LEAST * words * 8)
 }
 
+/// Whether steps that take so much are to be let go of while they are not needed: an eighth of all memory is much where a state has many steps and there is little.
+pub(crate) fn is_much(bytes: usize, budget: &Budget) -> bool {
+    bytes > budget.limit() / 8
+}
+
 /// As many threads as were asked for, or as there is memory for: each needs the steps of a state and buffers, however few there are of everything that the threads share.
 pub(crate) fn threads_within(budget: &Budget, shape: &Shape, threads: usize) -> usize {
     (budget.free() / least_bytes(shape.words())).clamp(1, threads.max(1))

@@ -41,6 +41,27 @@ pub(crate) fn find(
     Ok(cycle)
 }
 
+/// A cycle through a state that meets all marks, among states that are left, where there is one.
+pub(crate) fn through(
+    task: &Task<'_>,
+    left: &Kept<'_>,
+    first: &[u64],
+    marks: u64,
+    figures: &mut (u64, u64),
+) -> Result<Path, SearchError> {
+    let budget = task.room.budget();
+    let place = ValueRuns::new(task.volume, budget, task.system.shape(), Join::Or, PREFIX)?;
+    let mut expander = Expander::new(task.system, left, task.weak, 1, budget)?;
+    let mut search = Search { task, place: &place, expander: &mut expander, left, gone: Deltas::default() };
+    let cycle = match search.leg(first, Goal::To(first))? {
+        Found::Way(around, _) => search.meet(around, first, marks)?,
+        Found::Nothing(_) => None,
+    };
+    search.gone.remove(&place)?;
+    *figures = (expander.visits, expander.edges);
+    Ok(cycle.expect("the state is on a cycle that meets all marks"))
+}
+
 const PREFIX: &str = "wave";
 const KIND: FileKind = FileKind::new("goals", Role::Bulk);
 /// The part of what is free that targets are sorted within.
@@ -278,6 +299,7 @@ impl Wave for LegWave<'_, '_, '_> {
 impl LegWave<'_, '_, '_> {
     /// Hands out what was met for the first time; gives the log of targets of goals, ascending.
     fn settle(&mut self, targets: Sorter, fresh: Sink<'_>) -> Result<RecordLog, SearchError> {
+        self.search.expander.give_back()?;
         let Search { place, left, gone, .. } = &*self.search;
         let (budget, words) = (place.budget(), place.words());
         let block = (budget.limit() / 64).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX);

@@ -41,6 +41,11 @@ pub(crate) trait Left {
     /// How many are left.
     fn count(&self) -> u64;
 
+    /// Whether a round that takes nothing away says that there is an accepting run: if not, another one does.
+    fn decides(&self) -> bool {
+        true
+    }
+
     /// Rounds have come so far.
     fn come_to(&mut self, position: Position) -> Result<(), SearchError>;
 }
@@ -64,7 +69,7 @@ pub(crate) fn run(
         }
         let (before, after) = (position.before, left.count());
         *position = Position { rounds: position.rounds + 1, marks: 0, before: after };
-        if after == 0 || after == before || weak {
+        if after == 0 || after == before && left.decides() || weak {
             return Ok(true);
         }
         left.come_to(*position)?;

@@ -83,7 +83,7 @@ pub struct CheckArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
-    /// Where the engines ndfs, semi-owcty, ddfs and map-ram store states [default: in RAM while they fit]
+    /// Where the engines ndfs, semi-owcty, owcty, map, ddfs and map-ram store states [default: in RAM while they fit]
     #[arg(long, value_name = "NAME", value_enum, help_heading = "Experts", hide_short_help = true)]
     pub store: Option<StoreArgument>,
     /// With what to search.

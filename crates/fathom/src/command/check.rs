@@ -94,6 +94,7 @@ fn checked(
         fair: questions.liveness.fair_processes(model)?,
         faults: questions.faults,
         generation: settings.generation.clone(),
+        chosen: Some(settings.engine.clone()),
         stack: settings.stack.clone(),
     };
     // All formulas share their atoms, and what is odd about them.

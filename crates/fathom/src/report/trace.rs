@@ -305,6 +305,7 @@ mod tests {
             engine: LivenessEngine::Ndfs,
             fair: Vec::new(),
             faults: Faults::Stop,
+            chosen: None,
             generation: Chosen::plain(&ram::ENGINE),
             stack: None,
         };

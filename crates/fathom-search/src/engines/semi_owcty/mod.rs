@@ -44,7 +44,10 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[Store::Tier],
     options: &[],
-    run: Run::Generated(run),
+    run: Run::Generated(|search, reached, lasting| match lasting {
+        Some((directory, tag)) => run_certified(search, reached, directory, tag),
+        None => run(search, reached),
+    }),
 };
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached.
