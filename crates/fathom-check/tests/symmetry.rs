@@ -160,6 +160,7 @@ fn is_violated(model: &Model, formula: &str, fair: bool, engine: LivenessEngine)
         fair,
         faults: Faults::Report,
         chosen: None,
+        strong: false,
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };

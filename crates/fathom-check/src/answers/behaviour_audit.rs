@@ -91,7 +91,9 @@ pub fn product(
     }
     let automaton = Automaton { atom_count: atoms.len(), ..read.automaton };
     let names = AutomatonNames { automaton: property.names.automaton.clone(), states: Vec::new() };
-    Product::new(model.system(&property.labels, Execution::Interpreted), automaton, names, &behaviour.fair)
+    // Ranks of a product prove more than that no run of it is accepting and strongly fair.
+    let weakly = if behaviour.strong { &[] } else { &behaviour.fair[..] };
+    Product::new(model.system(&property.labels, Execution::Interpreted), automaton, names, weakly)
         .map_err(|error| error.to_string())
 }
 

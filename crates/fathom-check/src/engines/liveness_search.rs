@@ -22,20 +22,33 @@ use crate::model::system::System;
 use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
 
-/// The product of what is asked about and an automaton that reads the labels of a property.
+/// The product of what is asked about and an automaton that reads the labels of a property; runs are weakly or strongly fair to some processes.
 pub fn product<'a>(
     subject: &'a dyn Subject,
     property: &LivenessProperty,
     automaton: &Automaton,
-    fair: &[u32],
+    (fair, strong): (&[u32], bool),
     execution: Execution<'_>,
 ) -> Result<Product<System<'a>>, RunError> {
     let system = subject.searched(&property.labels, execution);
-    Ok(Product::new(system, automaton.clone(), property.names.clone(), fair)?)
+    let (weakly, strongly) = if strong { (&[][..], fair) } else { (fair, &[][..]) };
+    Ok(Product::new(system, automaton.clone(), property.names.clone(), weakly)?.strongly_fair(strongly)?)
 }
 
 /// Searches a product. Lasso and path are of the product.
 pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched, RunError> {
+    if product.shape().pair_count > 0 {
+        // Requests and responses are known to one engine.
+        return match task.engine {
+            LivenessEngine::Auto | LivenessEngine::Owcty => {
+                if task.engine == LivenessEngine::Auto {
+                    task.monitor.say("strong fairness: passes over sorted files");
+                }
+                semi_external::search(product, &Task { engine: LivenessEngine::Owcty, ..*task })
+            }
+            engine => Err(RunError::StronglyFair(engine.name())),
+        };
+    }
     match task.engine {
         LivenessEngine::Auto => by_itself(product, task),
         LivenessEngine::Ndfs | LivenessEngine::Bitstate => counted::search(product, task, nested::search),

@@ -224,9 +224,14 @@ mod tests {
         let questions =
             LivenessQuestions { formulas: vec![formula.to_owned()], ..LivenessQuestions::default() };
         let property = questions.properties(&model).unwrap().pop().unwrap();
-        let product =
-            liveness_search::product(&model, &property, &property.searched, &[], Execution::Interpreted)
-                .unwrap();
+        let product = liveness_search::product(
+            &model,
+            &property,
+            &property.searched,
+            (&[], false),
+            Execution::Interpreted,
+        )
+        .unwrap();
         let (budget, clock) = (Budget::new(64 << 20), Clock::new(None));
         let resources = Resources { threads: 1, ..Resources::of_this_machine() };
         let task = Task {

@@ -306,7 +306,11 @@ impl Collected {
         self.keys.clear();
         if pieces_max < FEW_PIECES {
             while self.pieces.last_two_are_alike() {
-                self.pieces.merge_last_two(writer, &place.budget, bytes)?;
+                match self.pieces.merge_last_two(writer, &place.budget, bytes) {
+                    // A state has many steps: there is more memory when they are all offered.
+                    Err(DiskError::Budget(_)) => break,
+                    merged => merged?,
+                }
             }
         } else {
             while self.pieces.len() > pieces_max {

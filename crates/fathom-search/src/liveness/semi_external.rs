@@ -77,6 +77,8 @@ pub struct Outcome {
     pub stored_bytes: u64,
     /// Classes of states, if there are ranks.
     pub classes: Option<u64>,
+    /// Whether states were taken away for requests of strong fairness: then no ranks prove that there is no accepting run.
+    pub unranked: bool,
     /// Bytes of the graph of numbers, if one was written.
     pub graph_bytes: Option<u64>,
     /// Rounds that were over when passes were taken up, if they were.

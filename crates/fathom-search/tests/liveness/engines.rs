@@ -62,23 +62,21 @@ pub(crate) const ENGINES: [(&str, Engine); 50] = [
     }),
     ("map", |system, recurs| carried(system, recurs, (8 << 20, 1), &[])),
     ("map with two threads", |system, recurs| carried(system, recurs, (8 << 20, 2), &[])),
-    ("map in 256 KiB, by layers", |system, recurs| {
-        carried(system, recurs, (256 << 10, 1), &["order=layers"])
-    }),
-    ("map in 256 KiB by two threads, by layers", |system, recurs| {
-        carried(system, recurs, (256 << 10, 2), &["order=layers"])
+    ("map in 256 KiB, by keys", |system, recurs| carried(system, recurs, (256 << 10, 1), &["order=keys"])),
+    ("map in 256 KiB by two threads, by keys", |system, recurs| {
+        carried(system, recurs, (256 << 10, 2), &["order=keys"])
     }),
     ("map in 64 KiB", |system, recurs| carried(system, recurs, (64 << 10, 1), &[])),
     ("map in 64 KiB with two threads", |system, recurs| carried(system, recurs, (64 << 10, 2), &[])),
     ("map in the least memory", |system, recurs| carried(system, recurs, (LEAST, 1), &[])),
-    ("map in the least memory with two threads, by layers", |system, recurs| {
-        carried(system, recurs, (LEAST, 2), &["order=layers"])
+    ("map in the least memory with two threads, by keys", |system, recurs| {
+        carried(system, recurs, (LEAST, 2), &["order=keys"])
     }),
     ("map with candidates on disk", |system, recurs| {
         carried(system, recurs, (8 << 20, 1), &["candidates=disk"])
     }),
-    ("map with candidates on disk and two threads, by layers", |system, recurs| {
-        carried(system, recurs, (8 << 20, 2), &["candidates=disk", "order=layers"])
+    ("map with candidates on disk and two threads, by keys", |system, recurs| {
+        carried(system, recurs, (8 << 20, 2), &["candidates=disk", "order=keys"])
     }),
     ("map of marks on steps", |system, recurs| {
         with_one_mark(system, recurs, &|system, recurs| on_disk(system, recurs, 1 << 20, 1, &carried_once))
@@ -196,8 +194,8 @@ pub(crate) const WEAK_ENGINES: [(&str, Engine); 8] = [
     ("semi-owcty", |system, recurs| passes(system, recurs, (8 << 20, GraphUse::Always), 1, true)),
     ("owcty", |system, recurs| by_files_of_weak(system, recurs)),
     ("map", |system, recurs| carried_of_weak(system, recurs, &[])),
-    ("map with candidates on disk, by layers", |system, recurs| {
-        carried_of_weak(system, recurs, &["candidates=disk", "order=layers"])
+    ("map with candidates on disk, by keys", |system, recurs| {
+        carried_of_weak(system, recurs, &["candidates=disk", "order=keys"])
     }),
     ("ddfs", |system, recurs| double_once(system, recurs, 8 << 20, true)),
     ("map-ram", |system, recurs| maximal_once(system, recurs, GraphUse::Always, 1, true)),

@@ -78,9 +78,7 @@ fn the_order_and_the_place_of_candidates_do_not_matter() {
         let expected = accepting_component(&judge, graph.shape.mark_count).is_some();
         accepted += u64::from(expected);
         refused += u64::from(!expected);
-        for options in
-            [&[][..], &["candidates=disk"], &["order=layers"], &["order=layers", "candidates=disk"]]
-        {
+        for options in [&[][..], &["candidates=disk"], &["order=keys"], &["order=keys", "candidates=disk"]] {
             let chosen = Chosen::with(&map::ENGINE, options.iter().copied()).expect("it has such options");
             let threads = 1 + seed as usize % 2;
             let found = carried_in_ram(&graph, ALL_RECUR, &chosen, (2 << 20, threads), false);

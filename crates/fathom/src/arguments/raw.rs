@@ -213,10 +213,10 @@ pub struct LivenessArguments {
     /// Name an expression, for use in formulas (repeatable)
     #[arg(long = "atom", value_name = "NAME=E", value_parser = quantity::definition, help_heading = "Properties")]
     pub atoms: Vec<(String, String)>,
-    /// Check formulas on weakly fair runs only: fair to every process, or to P, Q, ...
+    /// Check formulas on fair runs only: weakly or strongly fair to every process, or to P, Q, ...
     ///
-    /// A run is weakly fair to a process that takes infinitely many steps or is disabled infinitely often.
-    #[arg(long, value_name = "weak[=P,Q]", value_parser = quantity::fairness, help_heading = "Properties")]
+    /// A run is weakly fair to a process that takes infinitely many steps or is disabled infinitely often, and strongly fair to one that takes infinitely many steps or is enabled finitely often.
+    #[arg(long, value_name = "weak|strong[=P,Q]", value_parser = quantity::fairness, help_heading = "Properties")]
     pub fair: Option<Fairness>,
 }
 

@@ -304,6 +304,7 @@ mod tests {
         let settings = LivenessSettings {
             engine: LivenessEngine::Ndfs,
             fair: Vec::new(),
+            strong: false,
             faults: Faults::Stop,
             chosen: None,
             generation: Chosen::plain(&ram::ENGINE),

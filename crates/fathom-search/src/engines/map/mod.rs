@@ -153,11 +153,11 @@ fn searched(
     Ok(outcome)
 }
 
-/// The order that the user wants.
+/// The order that the user wants; else that of layers. In 2 MiB, with one thread, szymanski.2 (formula 3) took 80,060 visits so, and 683,572 in the order of records; peterson.2 (formula 4) 505,631 and 1,032,465.
 fn chosen_order(search: &Search<'_>) -> Order {
     match search.chosen.and_then(|chosen| chosen.option("order")) {
-        Some("layers") => Order::Layers,
-        _ => Order::Keys,
+        Some("keys") => Order::Keys,
+        _ => Order::Layers,
     }
 }
 

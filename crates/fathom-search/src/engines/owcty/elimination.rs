@@ -61,22 +61,26 @@ pub(super) struct Numbers {
     pub(super) exact: bool,
     /// Whether they were exact when this round began: then it decides.
     pub(super) decides: bool,
+    /// Whether a state was taken away since nothing serves its request: then there are steps to what went before, and ranks prove nothing.
+    pub(super) served: bool,
 }
 
 impl Numbers {
     /// Nothing was counted.
-    pub(super) const UNKNOWN: Numbers = Numbers { known: false, exact: false, decides: true };
+    pub(super) const UNKNOWN: Numbers = Numbers { known: false, exact: false, decides: true, served: false };
     /// The bits are set where states are accepting, whatever leads to them: from there, reaching may begin.
-    pub(super) const BY_STATE: Numbers = Numbers { known: true, exact: true, decides: true };
+    pub(super) const BY_STATE: Numbers = Numbers { known: true, exact: true, decides: true, served: false };
 
     /// As bits of a commit.
     pub(super) fn to_bits(self) -> u64 {
-        u64::from(self.known) | u64::from(self.exact) << 1 | u64::from(self.decides) << 2
+        let Numbers { known, exact, decides, served } = self;
+        [known, exact, decides, served].into_iter().rev().fold(0, |bits, bit| bits << 1 | u64::from(bit))
     }
 
     /// The same, read again.
     pub(super) fn of_bits(bits: u64) -> Numbers {
-        Numbers { known: bits & 1 == 1, exact: bits >> 1 & 1 == 1, decides: bits >> 2 & 1 == 1 }
+        let [known, exact, decides, served] = [0, 1, 2, 3].map(|place| bits >> place & 1 == 1);
+        Numbers { known, exact, decides, served }
     }
 }
 
@@ -197,6 +201,14 @@ impl Left for Elimination<'_, '_, '_> {
         Ok(true)
     }
 
+    fn keep_served(&mut self, position: Position, pair: u32) -> Result<bool, SearchError> {
+        // Passes that are taken up are those of marks: what is done here is done again.
+        let log = self.log.take();
+        let served = self.serve(position, pair);
+        self.log = log;
+        served
+    }
+
     fn count(&self) -> u64 {
         self.kept.run.count()
     }
@@ -223,6 +235,54 @@ impl Elimination<'_, '_, '_> {
         self.keep(counted)?;
         self.come_to(position)?;
         Ok(true)
+    }
+
+    /// Takes away the states that make the request of a pair and that no response leads to; false if the observer stopped it.
+    fn serve(&mut self, position: Position, pair: u32) -> Result<bool, SearchError> {
+        let (response, request) = self.passes.system.shape().pair_marks(pair);
+        if !self.count_steps(position, Some(response))? {
+            return Ok(false);
+        }
+        let Some(sums) = self.pass(position, Reaching, Steps(None), false)? else { return Ok(false) };
+        let (before, left) = (self.count(), self.without_requests(&sums, request)?);
+        sums.remove(self.passes.place)?;
+        let served = self.numbers.served || left.count() < before;
+        self.keep(left)?;
+        self.numbers = Numbers { served, ..Numbers::UNKNOWN };
+        Ok(true)
+    }
+
+    /// The kept states but for those that make a request and were not reached. Only these are expanded.
+    fn without_requests(&mut self, sums: &Deltas, request: u32) -> Result<Run, SearchError> {
+        let Passes { system, place, .. } = self.passes;
+        let mut expander = Expander::new(system, &self.kept, false, 1, place.budget())?;
+        let (mut unserved, mut requests) = (expander.take_batch(), Vec::new());
+        let mut writer = place.writer()?;
+        let mut kept = sums.beside(place, &self.kept.run)?;
+        while kept.advance()? {
+            let is_reached = |(number, sum): (&u64, &Option<u64>)| number & MARKED == MARKED || sum.is_some();
+            let reached = || kept.values().iter().zip(kept.found()).map(is_reached);
+            let keys = || kept.keys().chunks_exact(kept.words()).zip(reached());
+            unserved.clear();
+            keys().filter(|(_, reached)| !reached).for_each(|(key, _)| unserved.push(key));
+            requests.clear();
+            requests.resize(unserved.len(), false);
+            expander.each(unserved.view(), |source, taken| {
+                requests[source] |= taken.steps.marks(taken.step).0 >> request & 1 == 1;
+                Ok(())
+            })?;
+            let mut requests = requests.iter();
+            for (key, reached) in keys() {
+                if reached || requests.next() == Some(&false) {
+                    writer.push_with(key, &[0])?;
+                }
+            }
+        }
+        drop(kept);
+        let (visits, edges) = (expander.visits, expander.edges);
+        drop(expander);
+        (self.visits, self.edges) = (self.visits + visits, self.edges + edges);
+        Ok(writer.finish_run(false)?)
     }
 
     /// Offers along steps until nobody has a turn: the sums; none if the observer stopped it. Those that have a turn go, perhaps.

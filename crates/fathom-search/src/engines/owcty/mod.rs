@@ -22,7 +22,7 @@ use crate::expansion::threads_within;
 use crate::files::closed_set::{ALL_RECUR, Reached, Recurs};
 use crate::files::value_runs::ValueRuns;
 use crate::liveness::cycle_on_disk;
-use crate::liveness::rounds::{self, Position};
+use crate::liveness::rounds::{self, Position, Wanted};
 use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::proof::ranks::RankLog;
 use crate::traces::lasso::Lasso;
@@ -109,11 +109,17 @@ fn proven(
     }
     outcome.left = kept.run.count();
     match (&mut certificate, ranks) {
-        (Some((directory, _)), Some(ranks)) if outcome.left == 0 => {
+        (Some((directory, _)), Some(ranks)) if outcome.left == 0 && !outcome.unranked => {
             drop(kept);
             outcome.classes = Some(ranks.finish(directory)?.count());
         }
-        _ if outcome.left == 0 => {}
+        (certificate, ranks) if outcome.left == 0 => {
+            drop(ranks);
+            if let Some((directory, _)) = certificate {
+                // Ranks of states that were taken away for a request prove nothing.
+                directory.commit(&[], &[])?;
+            }
+        }
         (certificate, ranks) => {
             drop(ranks);
             let mut figures = (0, 0);
@@ -161,9 +167,11 @@ fn passes<'a>(
     let log = lasting.as_mut().map(|(_, log)| log);
     let mut left = Elimination { passes, kept, numbers, taken_up, ranks, log, visits: 0, edges: 0 };
     let marks = if weak { 0 } else { system.shape().mark_count };
-    let finished = rounds::run(&mut left, &mut position, (marks, weak))?;
-    let Elimination { kept, visits, edges, .. } = left;
+    let wanted = Wanted { marks, pairs: system.shape().pair_count, weak };
+    let finished = rounds::run(&mut left, &mut position, wanted)?;
+    let Elimination { kept, visits, edges, numbers, .. } = left;
     let outcome = Outcome {
+        unranked: numbers.served,
         stopped: !finished,
         rounds: position.rounds,
         visits,
