@@ -5,13 +5,10 @@
 
 use std::time::Duration;
 
-use fathom_disk::manifest::RunDirectory;
-use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
-use crate::engines::engine::Chosen;
 use crate::error::SearchError;
 use crate::files::closed_set::{Reached, Recurs};
 use crate::files::successor_graph::GraphUse;
@@ -47,12 +44,7 @@ pub struct Search<'a> {
     pub graph: GraphUse,
     /// Bytes that files of this may take.
     pub disk_room: u64,
-    /// What was chosen about the engine, if anything was.
-    pub chosen: Option<&'a Chosen>,
 }
-
-/// Where a search is committed that is to last, on its volume, and what its files are marked with.
-pub type LastingPlace<'a> = (&'a mut RunDirectory, Tag);
 
 /// What a search found out.
 #[derive(Clone, Debug, Default)]

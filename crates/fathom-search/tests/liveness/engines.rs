@@ -12,7 +12,7 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages::{self};
 use fathom_search::engines::bitstate::Bitstate;
-use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::engine::{AskGenerated, Chosen};
 use fathom_search::engines::ndfs::{self, Settings};
 use fathom_search::engines::ram::RamTable;
 use fathom_search::engines::tier::{Options, Plan, Tier};
@@ -21,6 +21,7 @@ use fathom_search::error::SearchError;
 use fathom_search::files::closed_set::{ALL_RECUR, KeptLayers, Reached, Recurs};
 use fathom_search::files::finished::Finished;
 use fathom_search::files::successor_graph::GraphUse;
+use fathom_search::liveness::on_the_fly;
 use fathom_search::liveness::semi_external::{Outcome, Search};
 use fathom_search::stores::disk_set::DiskSet;
 use fathom_search::stores::exact::ExactSet;
@@ -138,7 +139,7 @@ fn nested_once(system: &dyn TransitionSystem, weak: bool) -> Option<Lasso> {
 }
 
 /// How a nested search that came to its end has ended.
-fn ending(outcome: &ndfs::Outcome) -> Ending {
+fn ending(outcome: &on_the_fly::Outcome) -> Ending {
     if outcome.lasso.is_some() { Ending::Found } else { Ending::Complete }
 }
 
@@ -266,14 +267,14 @@ fn carried(
 ) -> Option<Lasso> {
     let chosen = Chosen::with(&map::ENGINE, options.iter().copied()).expect("it has such options");
     let engine = |search: &Search<'_>, reached: &dyn Reached| {
-        map::run(&Search { chosen: Some(&chosen), ..*search }, reached, None)
+        map::run(AskGenerated { search, reached, chosen: &chosen, lasting: None })
     };
     of_states(system, recurs, &engine, within)
 }
 
 /// The same where nothing is known of states: any may be a candidate.
 fn carried_once(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
-    map::run(search, reached, None)
+    map::run(AskGenerated { search, reached, chosen: &Chosen::plain(&map::ENGINE), lasting: None })
 }
 
 /// The same, of a weak automaton.
@@ -295,8 +296,9 @@ pub(crate) fn carried_in_ram(
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
     let room = Room::in_memory(&budget);
-    let search = Search { weak, recurs, threads, chosen: Some(chosen), ..search(system, &volume, &room) };
-    let outcome = map::run(&search, &reached, None).expect("the budget suffices");
+    let search = Search { weak, recurs, threads, ..search(system, &volume, &room) };
+    let ask = AskGenerated { search: &search, reached: &reached, chosen, lasting: None };
+    let outcome = map::run(ask).expect("the budget suffices");
     assert_eq!(outcome.lasso.is_some(), outcome.left > 0);
     assert_eq!(volume.list().expect("memory can be listed").len(), 1, "one run is left");
     outcome.lasso
@@ -452,7 +454,6 @@ pub(crate) fn search<'a>(system: &'a dyn TransitionSystem, volume: &'a Volume, r
         commit_every: Duration::from_secs(3600),
         graph: GraphUse::WhenItPays,
         disk_room: u64::MAX,
-        chosen: None,
     }
 }
 

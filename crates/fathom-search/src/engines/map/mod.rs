@@ -30,7 +30,9 @@ use fathom_disk::value::Join;
 use self::ahead::{Ahead, CandidateTable};
 use self::carried::{Carried, HandOn};
 use self::order::{Numbering, Order};
-use super::engine::{Body, Engine, EngineOption, Files, OptionValue, Run, Store, Threads};
+use super::engine::{
+    AskGenerated, Body, Chosen, Engine, EngineOption, Files, Marks, OptionValue, Run, Store, Threads,
+};
 use crate::bodies::passes::by_file::{ByFile, Kept, Snapshot};
 use crate::bodies::passes::lasting::{Committed, Lasting, PassCommits};
 use crate::bodies::passes::{Watched, propagate};
@@ -41,7 +43,7 @@ use crate::files::closed_set::Reached;
 use crate::files::value_runs::{Deltas, ValueRuns};
 use crate::liveness::cycle_on_disk;
 use crate::liveness::rounds::Position;
-use crate::liveness::semi_external::{LastingPlace, Outcome, Search, with_stem};
+use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::traces::lasso::Lasso;
 
 /// What users read of it.
@@ -74,7 +76,7 @@ pub static ENGINE: Engine = Engine {
             help: "the order of accepting states: that of their records, or of breadth-first search",
         },
     ],
-    run: Run::Generated(run),
+    run: Run::Generated { marks: Marks::One, run },
 };
 
 /// What its cursors begin with: no other engine's do.
@@ -90,19 +92,12 @@ const TABLE_BUDGET: usize = 256 << 10;
 ///
 /// # Errors
 /// If the volume does not suffice, or memory does not for a single state.
-pub fn run(
-    search: &Search<'_>,
-    reached: &dyn Reached,
-    lasting: Option<LastingPlace<'_>>,
-) -> Result<Outcome, SearchError> {
-    Outcome::unless_stopped(searched(search, reached, lasting))
+pub fn run(ask: AskGenerated<'_>) -> Result<Outcome, SearchError> {
+    Outcome::unless_stopped(searched(ask))
 }
 
-fn searched(
-    search: &Search<'_>,
-    reached: &dyn Reached,
-    mut lasting: Option<LastingPlace<'_>>,
-) -> Result<Outcome, SearchError> {
+fn searched(ask: AskGenerated<'_>) -> Result<Outcome, SearchError> {
+    let AskGenerated { search, reached, chosen, mut lasting } = ask;
     let Search { system, recurs, volume, room, .. } = *search;
     assert!(system.shape().mark_count <= 1, "several marks are counted before");
     let place = ValueRuns::new(volume, room.budget(), system.shape(), Join::Max, PREFIX)?;
@@ -118,7 +113,7 @@ fn searched(
         None => None,
     };
     let taken_up = committed.as_ref().map(|committed| committed.position.rounds);
-    let order = committed.as_ref().map_or_else(|| chosen_order(search), |it| Order::of_word(it.note));
+    let order = committed.as_ref().map_or_else(|| chosen_order(chosen), |it| Order::of_word(it.note));
     let numbering = Numbering { search, reached, place: &place, order };
     let (kept, position, snapshot) = match committed {
         Some(Committed { position, kept, snapshot, made, files, .. }) => {
@@ -132,8 +127,7 @@ fn searched(
     let found = {
         let directory = lasting.as_mut().map(|(directory, _)| &mut **directory);
         let mut log = directory.map(|it| PassCommits::new(it, VERSION, None, &place, search.commit_every));
-        let tables = search.chosen.and_then(|chosen| chosen.option("candidates")) != Some("disk")
-            && place.budget().limit() >= TABLE_BUDGET;
+        let tables = chosen.option("candidates") != Some("disk") && place.budget().limit() >= TABLE_BUDGET;
         let rounds = Rounds { search, numbering, log: log.as_mut(), taken_up: snapshot, tables };
         rounds.run(kept, position, &mut outcome)?
     };
@@ -154,8 +148,8 @@ fn searched(
 }
 
 /// The order that the user wants; else that of layers. In 2 MiB, with one thread, szymanski.2 (formula 3) took 80,060 visits so, and 683,572 in the order of records; peterson.2 (formula 4) 505,631 and 1,032,465.
-fn chosen_order(search: &Search<'_>) -> Order {
-    match search.chosen.and_then(|chosen| chosen.option("order")) {
+fn chosen_order(chosen: &Chosen) -> Order {
+    match chosen.option("order") {
         Some("keys") => Order::Keys,
         _ => Order::Layers,
     }
