@@ -274,13 +274,14 @@ impl Proof<'_> {
     fn why_fair(&self, shape: &Shape, moved: u64) -> String {
         let named = |moves: bool| {
             let those = self.settings.fair.iter().filter(|process| (moved >> **process & 1 == 1) == moves);
-            let names: Vec<&str> = those.map(|process| &*shape.processes[*process as usize]).collect();
-            names.join(", ")
+            those.map(|process| &*shape.processes[*process as usize]).collect::<Vec<&str>>().join(", ")
         };
         let mut reasons = Vec::new();
-        for (names, reason) in [(named(true), "moves in the cycle"), (named(false), "can never move in it")] {
+        for (reason, names) in
+            [("moving in the cycle:", named(true)), ("never able to move in it:", named(false))]
+        {
             if !names.is_empty() {
-                reasons.push(format!("{names} {reason}"));
+                reasons.push(format!("{reason} {names}"));
             }
         }
         format!("the run is strongly fair: {}", reasons.join("; "))

@@ -103,8 +103,7 @@ pub(crate) fn decide(
     if outcome.ending != Ending::Complete || gave_up.is_some() {
         return Ok(searched);
     }
-    if let Some(said) = choice.said(task.engine.engine).filter(|_| task.engine.engine != &semi_owcty::ENGINE)
-    {
+    if let Some(said) = choice.said(task.engine.engine) {
         task.monitor.say(&said);
     }
     let boundary = outcome.boundary.clone();
