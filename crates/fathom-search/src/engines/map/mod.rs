@@ -134,7 +134,7 @@ fn searched(ask: AskGenerated<'_>) -> Result<Outcome, SearchError> {
     if let Found::Itself(state, kept) = found {
         let mut figures = (0, 0);
         outcome.left = kept.run.count();
-        outcome.take(lasso(search, reached, kept, &state, &mut figures))?;
+        outcome.take(lasso(search, reached, *kept, &state, &mut figures))?;
         (outcome.visits, outcome.edges) = (outcome.visits + figures.0, outcome.edges + figures.1);
     }
     if let Some((directory, _)) = lasting
@@ -158,7 +158,7 @@ fn chosen_order(chosen: &Chosen) -> Order {
 /// What rounds came to.
 enum Found<'a> {
     /// A state that carries itself, among those that are left.
-    Itself(Vec<u64>, Kept<'a>),
+    Itself(Vec<u64>, Box<Kept<'a>>),
     Nothing,
     Stopped,
 }
@@ -212,7 +212,7 @@ impl Rounds<'_, '_, '_> {
                 Some(left) => place.retire(std::mem::replace(&mut kept.run, left))?,
                 None if number > 0 => {
                     let state = state_of(place, &kept, number)?;
-                    return Ok(Found::Itself(state, kept));
+                    return Ok(Found::Itself(state, Box::new(kept)));
                 }
                 None => return Ok(Found::Nothing),
             }

@@ -192,7 +192,7 @@ impl Left for Elimination<'_, '_, '_> {
         // One whose count is 0 went at first.
         let left = |number, sum: Option<u64>| {
             let left = count(number).saturating_sub(count(sum.unwrap_or(0)));
-            (left > 0).then_some(left * ONE | number & MARKED)
+            (left > 0).then_some((left * ONE) | (number & MARKED))
         };
         let left = self.rewritten(&sums, left, None)?;
         sums.remove(place)?;
