@@ -58,7 +58,7 @@ pub enum RunError {
     )]
     NoExpressions(&'static str),
     /// The engine does not know strong fairness.
-    #[error("the engine {0} does not know strong fairness: leave --engine out, or choose owcty")]
+    #[error("the engine {0} does not know strong fairness")]
     StronglyFair(&'static str),
     /// The model and the automaton do not go together.
     #[error(transparent)]
