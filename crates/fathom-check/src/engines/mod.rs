@@ -7,6 +7,7 @@
 //! | [`liveness_task`] | what is a search for an accepting run asked, and what does it find out? |
 //! | `nested` | how is an accepting run looked for on the fly, depth-first? |
 //! | `counted` | how does an engine that knows accepting states alone search a product with several marks? |
+//! | `progress` | which measure of progress does a search take? |
 //! | `semi_external` | how is a product generated that may not fit in memory, and searched for an accepting run? |
 //! | `states` | where are all states of a system, when something is asked of them that takes memory, too? |
 //! | `while_generating` | how does `auto` look for accepting runs while it generates all states? |
@@ -18,6 +19,7 @@ pub mod layer_engine;
 pub mod liveness_search;
 pub mod liveness_task;
 mod nested;
+pub mod progress;
 pub(crate) mod semi_external;
 pub(crate) mod states;
 mod while_generating;

@@ -146,6 +146,8 @@ pub enum OptionValue {
     OneOf(&'static [&'static str]),
     /// An expression of the model's language with a number as its value.
     Expression,
+    /// A number that is not 0.
+    Number,
 }
 
 /// What an engine is asked.
@@ -158,7 +160,16 @@ pub struct Ask<'a> {
     /// What was chosen about the engine.
     pub chosen: &'a Chosen,
     /// How far a state has come, if that was chosen: by what an option of the kind [`OptionValue::Expression`] says.
-    pub measure: Option<Measure<'a>>,
+    pub measure: Option<NamedMeasure<'a>>,
+}
+
+/// A measure of progress, and what tells it from others.
+#[derive(Clone, Copy)]
+pub struct NamedMeasure<'a> {
+    /// The numbers.
+    pub values: Measure<'a>,
+    /// What it is made of: what was begun with a measure is gone on with by one of the same name.
+    pub name: &'a str,
 }
 
 /// A number for each of some states.
@@ -193,6 +204,8 @@ pub struct Answer {
     pub used: Option<DiskUse>,
     /// What closing layers was made of, if the engine tells.
     pub closing: Option<ClosingCost>,
+    /// The measure of progress that states were searched in the order of, if they were.
+    pub measure: Option<String>,
 }
 
 /// The states that a search has kept.
@@ -279,6 +292,7 @@ impl fmt::Display for OptionValue {
         match self {
             OptionValue::OneOf(words) => formatter.write_str(&words.join("|")),
             OptionValue::Expression => formatter.write_str("EXPRESSION"),
+            OptionValue::Number => formatter.write_str("N"),
         }
     }
 }
@@ -332,6 +346,11 @@ impl Chosen {
                 words.join(", ")
             )));
         }
+        if matches!(known.value, OptionValue::Number) && !value.parse::<u64>().is_ok_and(|number| number > 0) {
+            return Err(OptionError(format!(
+                "the option {key} of the engine {name} is a number from 1 on, not {value:?}"
+            )));
+        }
         if self.option(known.key).is_some() {
             return Err(OptionError(format!("the option {key} of the engine {name} is given twice")));
         }
@@ -342,6 +361,11 @@ impl Chosen {
     /// What was chosen for an option, if anything was.
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The number that was chosen for an option, if one was.
+    pub fn number(&self, key: &str) -> Option<u64> {
+        self.option(key)?.parse().ok()
     }
 
     /// The expression that was chosen, if the engine has an option of that kind.
@@ -358,6 +382,6 @@ impl Chosen {
 impl Answer {
     /// Of a search that has no files.
     pub(crate) fn in_memory(engine: &Engine, outcome: Outcome, kept: Kept) -> Answer {
-        Answer { engine: engine.name, outcome, kept, used: None, closing: None }
+        Answer { engine: engine.name, outcome, kept, used: None, closing: None, measure: None }
     }
 }

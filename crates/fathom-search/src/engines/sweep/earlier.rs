@@ -3,15 +3,20 @@
 //! Runs of keys whose first word is the value of the measure, so that what belongs to one bucket lies together. Where everything is kept, all states of earlier sweeps are here, and none is expanded
 //! twice; where it is not, their roots alone: the persistent states.
 //!
-//! Memory: a page of fences per run, and what looks up. I/O: a block per key and run at most.
+//! What belongs to a bucket is loaded when the bucket goes on beyond its first stage, if there is room for it: then nothing is looked up any more. Else keys are.
+//!
+//! Memory: a page of fences per run, and what looks up. I/O: a block per key and run at most; a bucket once per sweep.
 
 use fathom_disk::budget::ChargedVec;
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::run::sweep::retain_unmarked;
-use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig};
-use fathom_disk::set::Tiers;
+use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, Scan};
+use fathom_disk::set::{KeyStream, Tiers, sort_unique};
+use fathom_model::record::Records;
 
+use super::Measure;
+use super::line::Line;
 use super::sizes::Sizes;
 use crate::files::place::Place;
 
@@ -22,6 +27,8 @@ pub(super) struct Earlier {
     pub(super) runs: Tiers,
     prober: Option<Prober>,
     keys: ChargedVec<u64>,
+    /// The value of one record.
+    value: Vec<u64>,
     found: ChargedVec<bool>,
 }
 
@@ -33,6 +40,7 @@ impl Earlier {
             runs: Tiers::new(sizes.fan),
             prober: None,
             keys: ChargedVec::with_capacity(&place.budget, "earlier sweeps", 0)?,
+            value: Vec::with_capacity(1),
             found: ChargedVec::with_capacity(&place.budget, "earlier sweeps", 0)?,
         })
     }
@@ -53,6 +61,11 @@ impl Earlier {
             place.merge(&mut self.runs, None, &config, sizes.scan_bytes)?;
         }
         Ok(())
+    }
+
+    /// Whether nothing is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.runs().next().is_none()
     }
 
     /// Lets go of what looks up: it is made again when it is needed, and until then its memory serves others.
@@ -80,15 +93,50 @@ impl Earlier {
         Ok(retain_unmarked(words, keys, &mut self.found))
     }
 
-    /// The same for records of one value.
+    /// Calls `take` with the records of the values of a line, some at a time, as long as it says that it has room; says whether that were all.
+    pub(super) fn load(
+        &self,
+        place: &Place,
+        sizes: &Sizes,
+        line: Line,
+        take: &mut dyn FnMut(&[u64]) -> bool,
+    ) -> Result<bool, DiskError> {
+        let words = self.width.words();
+        let mut low = ChargedVec::with_capacity(&place.budget, "earlier sweeps", words)?;
+        low.resize(words, 0)?;
+        low[0] = line.from;
+        let mut records = ChargedVec::with_capacity(&place.budget, "earlier sweeps", sizes.piece_keys * (words - 1))?;
+        for (_, run) in self.runs.runs() {
+            if run.last().is_none_or(|last| last[0] < line.from) {
+                continue;
+            }
+            let mut scan = Scan::from(run, &place.budget, sizes.probe_bytes, &low)?;
+            let mut beyond = false;
+            while !beyond && scan.advance()? {
+                for keys in scan.keys().chunks(sizes.piece_keys * words) {
+                    records.clear();
+                    for key in keys.chunks_exact(words).filter(|key| line.side(key[0]).is_eq()) {
+                        records.extend(&key[1..])?;
+                    }
+                    if !take(&records) {
+                        return Ok(false);
+                    }
+                    beyond = keys[keys.len() - words] > line.to;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Keeps those of some ascending records of the values of a line that are not known.
     pub(super) fn retain_unknown_of(
         &mut self,
         place: &Place,
         sizes: &Sizes,
-        value: u64,
+        (line, measure): (Line, Measure<'_>),
         records: &mut ChargedVec<u64>,
     ) -> Result<(), DiskError> {
-        if self.runs.runs().next().is_none() {
+        if self.runs.runs().next().is_none() || records.is_empty() {
             return Ok(());
         }
         let words = place.width.words();
@@ -97,13 +145,24 @@ impl Earlier {
         keys.clear();
         keys.reserve(records.len() / words * self.width.words())?;
         for record in records.chunks_exact(words) {
-            keys.extend(&[value])?;
+            self.value.clear();
+            match line.from == line.to {
+                true => self.value.push(line.from),
+                false => measure(Records::new(record, words), &mut self.value),
+            }
+            keys.extend(&self.value)?;
             keys.extend(record)?;
+        }
+        if line.from < line.to {
+            sort_unique(&place.budget, self.width.words(), &mut keys)?;
         }
         let kept = self.retain_unknown(place, sizes, &mut keys)?;
         records.clear();
         for key in keys[..kept].chunks_exact(self.width.words()) {
             records.extend(&key[1..])?;
+        }
+        if line.from < line.to {
+            sort_unique(&place.budget, words, records)?;
         }
         self.keys = keys;
         Ok(())

@@ -1,0 +1,111 @@
+//! Which measure of progress would make a deep and narrow search cheap, and what comes of it?
+//!
+//! Steps along random walks tell: a measure that seldom decreases, and whose largest bucket has a small share of the states. With one, the search begins again in its order, keeps its states, and is as exact as the
+//! one by layers; without one, that goes on where it was left. A sweep that turns out to be dear is left, too.
+
+use fathom_disk::error::DiskError;
+use fathom_disk::storage::Volume;
+use fathom_model::record::Records;
+
+use super::super::engine::{Answer, Ask, Kept, NamedMeasure};
+use super::super::sweep::{self, Options, Queue};
+use super::super::tier;
+use crate::error::SearchError;
+use crate::progress::choose::{Choice, Forecast};
+use crate::progress::measure::Measure;
+use crate::progress::sample::Sample;
+use crate::task::{Ending, Task};
+
+/// Steps that are looked at.
+const SAMPLE_STEPS: usize = 50_000;
+/// The share of steps back, in thousandths and at most, that a sweep is worth beginning with.
+const LEVELS: [u32; 3] = [0, 10, 20];
+const REGRESS_MAX: f64 = 0.02;
+/// The share of states that the largest bucket may have.
+const LARGEST_MAX: f64 = 0.05;
+
+/// The measure that a sweep is made with.
+enum Chosen<'a> {
+    Given(NamedMeasure<'a>),
+    Sampled(Measure),
+}
+
+/// Goes on in the order of progress, if there is a measure for it; else by layers.
+pub(super) fn instead(ask: &Ask<'_>) -> Result<Answer, SearchError> {
+    let volume = (ask.place.volume)()?;
+    let Some(chosen) = choose(ask)? else { return by_layers(ask, &volume) };
+    clear(&volume)?;
+    let name = match &chosen {
+        Chosen::Given(measure) => measure.name.to_owned(),
+        Chosen::Sampled(measure) => measure.to_string(),
+    };
+    let values = |records: Records<'_>, values: &mut Vec<u64>| match &chosen {
+        Chosen::Given(measure) => (measure.values)(records, values),
+        Chosen::Sampled(measure) => measure.values(records, values),
+    };
+    let Task { observer, .. } = ask.task;
+    observer.abandoned(0);
+    observer.goes_by_progress(&name);
+    let options = Options {
+        tag: ask.place.tag,
+        disk_limit: ask.place.limit,
+        queue: Queue::Radix,
+        gives_up: true,
+        measure_text: name.clone(),
+        ..Options::unlasting()
+    };
+    let (policy, outcome) = sweep::run(ask.task, &values, (&volume, false), options)?;
+    if outcome.ending == Ending::Policy(sweep::TOO_DEAR) {
+        drop((policy, outcome));
+        clear(&volume)?;
+        observer.abandoned(0);
+        return by_layers(ask, &volume);
+    }
+    let used = Some(policy.disk_use());
+    let (kept, measure) = (Kept::Stages(Box::new(policy.into_stages())), Some(name));
+    Ok(Answer { engine: sweep::ENGINE.name, outcome, kept, used, closing: None, measure })
+}
+
+/// Removes the files of a search that begins again.
+fn clear(volume: &Volume) -> Result<(), SearchError> {
+    for name in volume.list().map_err(DiskError::from)? {
+        volume.remove(&name).map_err(DiskError::from)?;
+    }
+    Ok(())
+}
+
+/// Goes on by layers, from the start or from what is committed.
+fn by_layers(ask: &Ask<'_>, volume: &Volume) -> Result<Answer, SearchError> {
+    let (tier, outcome) = tier::run(ask.task, (volume, false), tier::options(ask))?;
+    super::answer(super::Kept::Tier(Box::new(tier)), outcome)
+}
+
+/// The measure that is worth a try: the one that was given, or one that is chosen from a sample.
+fn choose<'a>(ask: &Ask<'a>) -> Result<Option<Chosen<'a>>, SearchError> {
+    let Task { system, budget, observer, .. } = ask.task;
+    let found = (|| {
+        let sample = Sample::of(system, budget, observer, SAMPLE_STEPS)?;
+        let choice = Choice { shape: system.shape(), edges: &sample, states: sample.states(), budget };
+        if let Some(measure) = ask.measure
+            && promises(&choice.forecast_of(measure.values)?)
+        {
+            return Ok(Some(Chosen::Given(measure)));
+        }
+        for level in LEVELS {
+            let measure = choice.measure(level, LARGEST_MAX / 4.0)?;
+            if promises(&choice.forecast(&measure)?) {
+                return Ok(Some(Chosen::Sampled(measure)));
+            }
+        }
+        Ok(None)
+    })();
+    match found {
+        // There is no memory to look at steps: then there is none for a good measure, either.
+        Err(SearchError::Budget(_)) => Ok(None),
+        found => found,
+    }
+}
+
+fn promises(forecast: &Forecast) -> bool {
+    forecast.largest <= LARGEST_MAX && forecast.regress_bound() <= REGRESS_MAX
+}
