@@ -1,7 +1,7 @@
 //! Which components of a state make a measure that few steps go against, and that has small buckets?
 //!
-//! Greedy, from the first part to the last: of all components and orders that let no more steps go back than is allowed, the one that leaves the smallest buckets, where only steps count that the parts
-//! chosen so far do not decide. An order is that of the numbers, up or down; that of which value leads to which; or that of when values were met first. Once buckets are small enough,
+//! Greedy, from the first part to the last: of all components and orders that let no more steps go back than is allowed, the one that leaves the smallest buckets, and of those that no step goes against first; only
+//! steps count that the parts chosen so far do not decide. An order is that of the numbers, up or down; that of which value leads to which; or that of when values were met first. Once buckets are small enough,
 //! only parts are added that no step goes against.
 //!
 //! What is said of buckets is an estimate from states; what is said of steps is as true as the steps are many: all of them, or a sample.
@@ -221,8 +221,9 @@ impl Choice<'_> {
                     continue;
                 }
                 let expected = classes.expected_with(self.states, &part);
+                // What no step goes against costs nothing, and counts most for that.
                 let better = best.as_ref().is_none_or(|(least, steps, _)| {
-                    (expected, against) < (*least, *steps)
+                    (against > 0, expected, against) < (*steps > 0, *least, *steps)
                 });
                 if expected < now * GAIN_MIN && better {
                     best = Some((expected, against, part));

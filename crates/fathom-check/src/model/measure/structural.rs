@@ -13,6 +13,9 @@ use fathom_search::progress::ranks::{NODES_MAX, SmallGraph};
 
 use super::effects::{Change, Component, Effect, components, effect};
 
+/// Bits of parts that only make buckets smaller. Each of them makes the queue longer, too: needham.4 with 30 of them moved records through 357 MiB of queue, at 2 of 6.5 million states.
+const REFINING_BITS: u32 = 8;
+
 /// The measure that a program gives: one that its steps never decrease.
 pub(crate) fn structural(program: &Program, layout: &Layout) -> Measure {
     let mut measure = Measure::default();
@@ -27,11 +30,13 @@ pub(crate) fn structural(program: &Program, layout: &Layout) -> Measure {
         left = rest;
     }
     // What the rest does not decrease parts buckets; a component counts once.
+    let mut room = REFINING_BITS;
     for component in &candidates {
         let effects = effects(program, layout, &left, component);
-        if let Some(part) = ordered(component, &effects)
+        if let Some(part) = ordered(component, &effects).filter(|part| part.place_bits <= room)
             && !measure.parts().iter().any(|known| known.low == part.low && known.order == part.order)
         {
+            room -= part.place_bits;
             measure.push(part);
         }
     }
@@ -146,5 +151,66 @@ fn compares(effect: &Effect, component: &Component, order: &Order, strictly: boo
         Change::Add(amount) => beyond(0, amount),
         Change::Set(values) if upwards => beyond(effect.from.high, values.low),
         Change::Set(values) => beyond(effect.from.low, values.high),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_exec::interpreter::Interpreter;
+    use fathom_lang::dve::{self, DveOptions};
+    use fathom_lang::source::SourceText;
+    use fathom_model::layout::Declared;
+    use oracle::bfs::{Limits, explore};
+    use oracle::program::random_program;
+    use oracle::random::Random;
+
+    use super::*;
+
+    /// The measure, and how many of a program's steps increase it; none may decrease it.
+    fn judged(program: Program) -> Option<(Measure, usize)> {
+        let interpreter = Interpreter::new(program.clone(), &Declared);
+        let measure = structural(&program, interpreter.layout());
+        let judge = explore(&interpreter, Limits { states: 3000, transitions: 30_000 }).ok()?;
+        let mut forward = 0;
+        for state in &judge.states {
+            for step in &state.steps {
+                let (from, to) =
+                    (measure.value(&state.record), measure.value(&judge.states[step.target].record));
+                assert!(from <= to, "{measure}: action {} steps back\n{program}", step.action);
+                forward += usize::from(from < to);
+            }
+        }
+        Some((measure, forward))
+    }
+
+    #[test]
+    fn no_step_of_a_random_program_decreases_it() {
+        let mut random = Random::new(81);
+        let (mut tried, mut progress) = (0, 0);
+        for number in 0..1500 {
+            if let Some((_, forward)) = judged(random_program(&mut random, 2 + number % 5)) {
+                tried += 1;
+                progress += usize::from(forward > 0);
+            }
+        }
+        assert!(tried > 300 && progress > 30, "{tried} programs, {progress} with progress");
+    }
+
+    fn model(text: &str) -> Program {
+        let source = SourceText::new("model", text);
+        match dve::compile(&source, &DveOptions::default()) {
+            Ok(compiled) => compiled.program,
+            Err(problems) => panic!("{problems:?}"),
+        }
+    }
+
+    #[test]
+    fn locations_are_in_order_within_a_round_that_is_counted() {
+        let program = model(
+            "byte round = 0;\nprocess P { state a, b, c; init a; trans a -> b { }, b -> c { }, c -> a { guard round < 9; effect round = round + 1; }; }\nsystem async;",
+        );
+        let (measure, forward) = judged(program).expect("it is small");
+        assert_eq!(measure.to_string(), "round, ~P");
+        assert_eq!(forward, 29, "every step of 30 states in a row is one forward");
     }
 }

@@ -47,9 +47,11 @@ pub(super) struct Bucket {
 enum Loaded {
     /// Nobody has tried.
     NotYet,
-    /// All that belongs to the bucket.
+    /// All that belongs to the bucket is met.
     All,
-    /// Not all: there is too much of it.
+    /// There is too much of it: the filter knows it.
+    Filtered,
+    /// There is too much of it, and no memory for a filter.
     TooMuch,
 }
 
@@ -117,8 +119,26 @@ impl Bucket {
             new.clear();
             table.insert_batch(records, new).is_ok() && table.bytes() <= room
         })?;
-        self.earlier = if all { Loaded::All } else { Loaded::TooMuch };
+        self.earlier = match all {
+            true => Loaded::All,
+            // One that does not know what is on disk already would deny it.
+            false if self.filter.is_none() && self.parts.runs().next().is_some() => Loaded::TooMuch,
+            false => {
+                let words = place.width.words();
+                self.make_filter();
+                earlier.load(place, sizes, line, &mut |records| {
+                    self.filter.iter_mut().for_each(|filter| filter.insert_batch(records, words));
+                    true
+                })?;
+                if self.filter.is_some() { Loaded::Filtered } else { Loaded::TooMuch }
+            }
+        };
         Ok(())
+    }
+
+    /// What denies most states that earlier sweeps do not know, if there is something.
+    pub(super) fn earlier_filter(&self) -> Option<&Bloom> {
+        self.filter.as_ref().filter(|_| self.earlier == Loaded::Filtered)
     }
 
     /// Leaves those of some ascending records in `fresh` that were not met, at most a piece; they are met from now on.
@@ -151,13 +171,20 @@ impl Bucket {
 
     /// Notes in the filter what goes to disk.
     fn note(&mut self, records: &[u64], words: usize) {
-        if self.filter.is_none() && self.filter_blocks > 0 && self.parts.runs().next().is_none() {
-            // Its memory was taken with the table's.
-            let keys = (self.filter_blocks * 512 / 8) as u64;
-            self.filter = Bloom::new(self.filter_blocks, keys, &Budget::unlimited()).ok();
+        if self.parts.runs().next().is_none() {
+            self.make_filter();
         }
         if let Some(filter) = &mut self.filter {
             filter.insert_batch(records, words);
+        }
+    }
+
+    /// Makes the filter, if there is memory for one and it is not there.
+    fn make_filter(&mut self) {
+        if self.filter.is_none() && self.filter_blocks > 0 {
+            // Its memory was taken with the table's.
+            let keys = (self.filter_blocks * 512 / 8) as u64;
+            self.filter = Bloom::new(self.filter_blocks, keys, &Budget::unlimited()).ok();
         }
     }
 

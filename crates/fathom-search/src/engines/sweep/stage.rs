@@ -38,7 +38,7 @@ impl Stage<'_> {
         for piece in records.chunks(sizes.piece_keys * words) {
             bucket.sift(place, sizes, piece, fresh)?;
             if let Some(at) = at.filter(|_| !bucket.knows_earlier()) {
-                earlier.retain_unknown_of(place, sizes, (at, measure), fresh)?;
+                earlier.drop_known(place, sizes, (at, measure), bucket.earlier_filter(), fresh)?;
             }
             *states += (fresh.len() / words) as u64;
             encoder.encode(fresh, |keys, payload| lock(frontier).store.append(keys, payload))?;
