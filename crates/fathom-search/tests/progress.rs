@@ -63,7 +63,8 @@ fn what_is_chosen_from_all_steps_goes_back_no_more_often_than_is_allowed() {
             let forecast = choice.forecast(&measure).expect("memory suffices");
             let value = |number: usize| measure.value(&judge.states[number].record);
             let pairs = judge.states.iter().enumerate();
-            let pairs = pairs.flat_map(|(from, state)| state.steps.iter().map(move |step| (from, step.target)));
+            let pairs =
+                pairs.flat_map(|(from, state)| state.steps.iter().map(move |step| (from, step.target)));
             let back = pairs.filter(|(from, to)| value(*to) < value(*from)).count();
             assert_eq!(forecast.regress, back as u64, "{measure}");
             assert!(back * 1000 <= steps * level as usize, "{back} of {steps} at {level}");
@@ -85,7 +86,8 @@ fn a_sample_has_steps_of_the_system() {
         };
         sample
             .visit(&mut |source, target| {
-                let [from, to] = [source, target].map(|record| judge.number_of(record).expect("it is reached"));
+                let [from, to] =
+                    [source, target].map(|record| judge.number_of(record).expect("it is reached"));
                 assert!(judge.states[from].steps.iter().any(|step| step.target == to));
             })
             .expect("it is in memory");

@@ -138,6 +138,7 @@ impl Observer for Watcher {
 
     fn goes_by_progress(&self, measure: &str) {
         let measure = Printable(measure);
-        self.meter.say(&format!("layers are many and small: beginning again in the order of progress, {measure}"));
+        self.meter
+            .say(&format!("layers are many and small: beginning again in the order of progress, {measure}"));
     }
 }

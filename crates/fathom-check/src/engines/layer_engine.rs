@@ -106,7 +106,8 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         commit_every: disk.commit_every,
         keep_layers: disk.keep_layers,
     };
-    let measure = measure.map(|measure| engine::NamedMeasure { values: &*measure.values, name: &measure.name });
+    let measure =
+        measure.map(|measure| engine::NamedMeasure { values: &*measure.values, name: &measure.name });
     match run(&Ask { task: search, place: &place, chosen, measure }) {
         Ok(Answer { engine, outcome, kept, used, closing, measure }) => {
             let counts = volume_counts(used, &volume)?;

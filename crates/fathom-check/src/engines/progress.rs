@@ -117,7 +117,9 @@ pub(crate) fn chosen_from(text: &str) -> Result<Option<(From, Option<u32>)>, Run
         let percent: Option<f64> = level.strip_suffix('%').unwrap_or(level).trim().parse().ok();
         let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
         percent.map(|percent| (percent * 10.0) as u32).ok_or_else(|| {
-            RunError::Expression(format!("a measure is {word} or {word}:P% with P from 0 to 100, not {text:?}"))
+            RunError::Expression(format!(
+                "a measure is {word} or {word}:P% with P from 0 to 100, not {text:?}"
+            ))
         })
     });
     Ok(Some((from, level.transpose()?)))

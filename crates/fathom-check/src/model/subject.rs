@@ -32,7 +32,11 @@ impl NamedMeasure<'_> {
     /// One that is made of components.
     pub(crate) fn of(measure: Measure, origin: Option<&'static str>) -> NamedMeasure<'static> {
         let name = measure.to_string();
-        NamedMeasure { values: Box::new(move |records, values| measure.values(records, values)), name, origin }
+        NamedMeasure {
+            values: Box::new(move |records, values| measure.values(records, values)),
+            name,
+            origin,
+        }
     }
 }
 

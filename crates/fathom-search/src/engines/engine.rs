@@ -346,7 +346,8 @@ impl Chosen {
                 words.join(", ")
             )));
         }
-        if matches!(known.value, OptionValue::Number) && !value.parse::<u64>().is_ok_and(|number| number > 0) {
+        if matches!(known.value, OptionValue::Number) && !value.parse::<u64>().is_ok_and(|number| number > 0)
+        {
             return Err(OptionError(format!(
                 "the option {key} of the engine {name} is a number from 1 on, not {value:?}"
             )));

@@ -64,7 +64,8 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
 }
 
 /// All states have come as far.
-pub(super) const ONE_BUCKET: Measure<'static> = &|records, values| values.resize(values.len() + records.len(), 0);
+pub(super) const ONE_BUCKET: Measure<'static> =
+    &|records, values| values.resize(values.len() + records.len(), 0);
 
 /// The policy.
 pub struct SweepLine<'m> {

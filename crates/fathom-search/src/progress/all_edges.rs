@@ -106,7 +106,13 @@ impl Edges for AllEdges<'_> {
                     Ok(finished) => {
                         for source in 0..finished {
                             let targets = steps.steps_of(source).map(|step| steps.target(step));
-                            targets.for_each(|target| visit(&rest.words()[source * rest.words_per_record()..][..rest.words_per_record()], target));
+                            targets.for_each(|target| {
+                                visit(
+                                    &rest.words()[source * rest.words_per_record()..]
+                                        [..rest.words_per_record()],
+                                    target,
+                                )
+                            });
                         }
                         rest = rest.skip(finished);
                     }

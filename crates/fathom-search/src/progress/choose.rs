@@ -97,7 +97,8 @@ impl Choice<'_> {
     /// The measure for a level of regress, in thousandths, whose largest bucket should have a share of at most `largest` of the states.
     pub fn measure(&self, thousandths: u32, largest: f64) -> Result<Measure, SearchError> {
         let candidates = candidates(self.shape);
-        let _charge = self.budget.charge("progress measure", candidates.iter().map(Candidate::table_bytes).sum())?;
+        let _charge =
+            self.budget.charge("progress measure", candidates.iter().map(Candidate::table_bytes).sum())?;
         let firsts = self.first_met(&candidates);
         let mut measure = Measure::default();
         let mut classes = Classes::new(self.budget, self.states.len())?;

@@ -102,7 +102,11 @@ struct Entered {
 }
 
 impl<'a> Tarjan<'a> {
-    fn new(system: &'a dyn TransitionSystem, budget: &Budget, records: &'a [u64]) -> Result<Tarjan<'a>, SearchError> {
+    fn new(
+        system: &'a dyn TransitionSystem,
+        budget: &Budget,
+        records: &'a [u64],
+    ) -> Result<Tarjan<'a>, SearchError> {
         let shape = system.shape();
         let words = shape.words();
         let states = records.len() / words;

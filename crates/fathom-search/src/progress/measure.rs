@@ -102,9 +102,7 @@ impl Measure {
     /// The number of a state.
     #[inline]
     pub fn value(&self, record: &[u64]) -> u64 {
-        self.parts
-            .iter()
-            .fold(0, |value, part| value.unbounded_shl(part.place_bits) | part.place(record))
+        self.parts.iter().fold(0, |value, part| value.unbounded_shl(part.place_bits) | part.place(record))
     }
 
     /// Appends the number of each of some states.

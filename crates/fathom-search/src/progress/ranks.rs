@@ -43,8 +43,9 @@ impl SmallGraph {
             }
         }
         let before = |from: usize, to: usize| self.has(from, to) && !self.has(to, from);
-        let counts: Vec<usize> =
-            (0..self.nodes).map(|node| (0..self.nodes).filter(|&other| before(other, node)).count()).collect();
+        let counts: Vec<usize> = (0..self.nodes)
+            .map(|node| (0..self.nodes).filter(|&other| before(other, node)).count())
+            .collect();
         let mut places = counts.clone();
         places.sort_unstable();
         places.dedup();

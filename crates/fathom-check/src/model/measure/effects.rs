@@ -155,7 +155,9 @@ fn change(
             _ => Change::Set(whole),
         },
         ExpressionKind::Binary(BinaryOperator::Subtract, left, right) => match &right.kind {
-            ExpressionKind::Constant(amount) if is_read(left, component) && *amount > i64::MIN => add(-amount),
+            ExpressionKind::Constant(amount) if is_read(left, component) && *amount > i64::MIN => {
+                add(-amount)
+            }
             _ => Change::Set(whole),
         },
         _ => Change::Set(whole),

@@ -111,7 +111,8 @@ impl Earlier {
         let mut low = ChargedVec::with_capacity(&place.budget, "earlier sweeps", words)?;
         low.resize(words, 0)?;
         low[0] = line.from;
-        let mut records = ChargedVec::with_capacity(&place.budget, "earlier sweeps", sizes.piece_keys * (words - 1))?;
+        let mut records =
+            ChargedVec::with_capacity(&place.budget, "earlier sweeps", sizes.piece_keys * (words - 1))?;
         for (_, run) in self.runs.runs() {
             if run.last().is_none_or(|last| last[0] < line.from) {
                 continue;

@@ -1,7 +1,7 @@
 //! Which values are expanded together, and how many states are taken from the queue for that?
 //!
-//! A bucket of a fine measure has a few states, and there may be millions of them. So values are taken from the queue one after another until they have some number of states, and are one bucket: a coarser
-//! measure, and what is monotone stays so. Within it the sweep goes back and forth. That is as right as any measure; the number is such that the bucket stays small beside memory.
+//! A bucket of a fine measure has a few states, and there may be millions of them. So values that are near each other are taken from the queue together, and are one bucket: a coarser
+//! measure, and what is monotone stays so. Within it the sweep goes back and forth. That is as right as any measure; how near is near is learned, so that buckets stay small beside memory.
 
 use std::cmp::Ordering;
 
@@ -29,38 +29,60 @@ impl Line {
     }
 }
 
-/// How many states are taken at a time.
+/// Which values are taken together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    wanted: u64,
+    /// States that are enough, if somebody says so.
+    fixed: Option<u64>,
     /// States that a bucket should not have more than for being joined.
     most: u64,
-    /// States of a bucket for each that was taken from the queue, the most of late.
-    growth: f64,
-    fixed: bool,
+    /// Low bits of values that are looked past: those that differ in no others are one bucket.
+    shift: u32,
 }
 
-/// What is left of the greatest growth when another bucket was less.
-const FORGETTING: f64 = 0.9;
-
 impl Pace {
-    /// As many as somebody says, or such that buckets have about `most` states.
+    /// As many states as somebody says; or values that are near each other, such that buckets have about `most` states.
     pub(super) fn new(fixed: Option<u64>, most: usize) -> Pace {
-        Pace { wanted: fixed.unwrap_or(1).max(1), most: most as u64, growth: 1.0, fixed: fixed.is_some() }
+        Pace { fixed, most: most as u64, shift: 0 }
     }
 
     /// States that are enough.
-    pub(super) fn wanted(self) -> usize {
-        usize::try_from(self.wanted).unwrap_or(usize::MAX)
+    pub(super) fn enough(self) -> u64 {
+        self.fixed.unwrap_or(self.most).max(1)
     }
 
-    /// Learns how many states a bucket came to have for those that were taken from the queue: what is found on the line is part of it.
-    pub(super) fn learn(&mut self, taken: u64, states: u64) {
-        if self.fixed || taken == 0 {
-            return;
+    /// The last value that is taken together with one. Values that are far from each other are not, however few states wait: all that lies between them would be one bucket.
+    pub(super) fn reach(self, value: u64) -> u64 {
+        match self.fixed {
+            Some(_) => u64::MAX,
+            None => value | ((1 << self.shift) - 1),
         }
-        self.growth = (self.growth * FORGETTING).max(states as f64 / taken as f64);
-        let bearable = (self.most as f64 / self.growth) as u64;
-        self.wanted = bearable.min(self.wanted * 2).max(1);
+    }
+
+    /// Learns how many states a bucket came to have, with those that were found in it.
+    pub(super) fn learn(&mut self, states: u64) {
+        if states > self.most {
+            self.shift = self.shift.saturating_sub(2);
+        } else if states > 0 && states <= self.most / 4 {
+            self.shift = (self.shift + 1).min(63);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_taken_together_while_buckets_are_small() {
+        let mut pace = Pace::new(None, 100);
+        assert_eq!(pace.reach(8), 8);
+        (0..3).for_each(|_| pace.learn(10));
+        assert_eq!(pace.reach(8), 15);
+        pace.learn(101);
+        assert_eq!(pace.reach(8), 9);
+        (0..100).for_each(|_| pace.learn(1));
+        assert_eq!(pace.reach(0), u64::MAX >> 1);
+        assert_eq!(Pace::new(Some(7), 100).reach(3), u64::MAX);
     }
 }

@@ -223,9 +223,8 @@ pub struct Sweep<'m> {
     figures: ProgressFigures,
     /// Candidates that were left out because they were met a moment ago.
     recent: u64,
-    /// States of the bucket so far, and those of them that came from the queue.
+    /// States of the bucket so far.
     bucket_states: u64,
-    taken: u64,
     gives_up: bool,
     /// States of all stages that this process has closed, and bytes that were read before it began.
     states: u64,
@@ -323,7 +322,6 @@ impl<'m> Sweep<'m> {
             figures: ProgressFigures::default(),
             recent: 0,
             bucket_states: 0,
-            taken: 0,
             gives_up: options.gives_up,
             states: 0,
             read_before: place.volume.counts().read().bytes,
@@ -423,7 +421,7 @@ impl<'m> Sweep<'m> {
         if !self.keep {
             self.frontier().store.drop_before(stages);
         }
-        let wanted = self.pace.wanted();
+        let pace = self.pace;
         let Sweep { place, sizes, bucket, earlier, at, frontier, encoder, fresh, waiting, .. } = self;
         let (measure, joined) = (self.measure, &mut self.joined);
         let mut stage =
@@ -432,9 +430,12 @@ impl<'m> Sweep<'m> {
         // The value of a bucket that is taken as it comes, in several parts.
         let mut large = None;
         let mut popped = 0;
-        while popped < wanted && !queue.is_empty() {
+        while let Some(least) = queue.least()
+            && popped < pace.enough()
+            && stage.at.is_none_or(|line| least <= pace.reach(line.from))
+        {
             queue.pop(&mut |value, records| {
-                popped += records.len() / place.width.words();
+                popped += (records.len() / place.width.words()) as u64;
                 stage.at = Some(Line::with(stage.at, value));
                 if joined.len() + records.len() > joined.capacity() {
                     stage.take_joined(joined)?;
@@ -450,15 +451,13 @@ impl<'m> Sweep<'m> {
         }
         stage.take_joined(joined)?;
         *at = stage.at;
-        let states = stage.end()?;
-        self.taken = states;
-        Ok(states)
+        Ok(stage.end()?)
     }
 
     fn end_bucket(&mut self) {
         self.figures.buckets += u64::from(self.bucket_states > 0);
         self.figures.largest_bucket = self.figures.largest_bucket.max(self.bucket_states);
-        self.pace.learn(self.taken, self.bucket_states);
+        self.pace.learn(self.bucket_states);
         self.bucket_states = 0;
     }
 
