@@ -32,38 +32,48 @@ impl Line {
 /// Which values are taken together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// States that are enough, if somebody says so.
-    fixed: Option<u64>,
+    fixed: bool,
     /// States that a bucket should not have more than for being joined.
     most: u64,
-    /// Low bits of values that are looked past: those that differ in no others are one bucket.
+    /// States from the queue that are enough.
+    enough: u64,
+    /// States of a bucket for each that was taken from the queue, the most of late.
+    growth: f64,
+    /// Low bits of values that are looked past: only those that differ in no others are one bucket.
     shift: u32,
 }
+
+/// What is left of the greatest growth when another bucket was less.
+const FORGETTING: f64 = 0.9;
 
 impl Pace {
     /// As many states as somebody says; or values that are near each other, such that buckets have about `most` states.
     pub(super) fn new(fixed: Option<u64>, most: usize) -> Pace {
-        Pace { fixed, most: most as u64, shift: 0 }
+        let enough = fixed.unwrap_or(1).max(1);
+        Pace { fixed: fixed.is_some(), most: most as u64, enough, growth: 1.0, shift: 0 }
     }
 
-    /// States that are enough.
+    /// States from the queue that are enough.
     pub(super) fn enough(self) -> u64 {
-        self.fixed.unwrap_or(self.most).max(1)
+        self.enough
     }
 
     /// The last value that is taken together with one. Values that are far from each other are not, however few states wait: all that lies between them would be one bucket.
     pub(super) fn reach(self, value: u64) -> u64 {
-        match self.fixed {
-            Some(_) => u64::MAX,
-            None => value | ((1 << self.shift) - 1),
-        }
+        if self.fixed { u64::MAX } else { value | ((1 << self.shift) - 1) }
     }
 
-    /// Learns how many states a bucket came to have, with those that were found in it.
-    pub(super) fn learn(&mut self, states: u64) {
+    /// Learns how many states a bucket came to have for those that were taken from the queue: what is found on the line is part of it.
+    pub(super) fn learn(&mut self, taken: u64, states: u64) {
+        if self.fixed || taken == 0 {
+            return;
+        }
+        self.growth = (self.growth * FORGETTING).max(states as f64 / taken as f64);
+        let bearable = (self.most as f64 / self.growth) as u64;
+        self.enough = bearable.min(self.enough * 2).max(1);
         if states > self.most {
             self.shift = self.shift.saturating_sub(2);
-        } else if states > 0 && states <= self.most / 4 {
+        } else if states <= self.most / 4 {
             self.shift = (self.shift + 1).min(63);
         }
     }
@@ -77,12 +87,12 @@ mod tests {
     fn values_are_taken_together_while_buckets_are_small() {
         let mut pace = Pace::new(None, 100);
         assert_eq!(pace.reach(8), 8);
-        (0..3).for_each(|_| pace.learn(10));
-        assert_eq!(pace.reach(8), 15);
-        pace.learn(101);
-        assert_eq!(pace.reach(8), 9);
-        (0..100).for_each(|_| pace.learn(1));
-        assert_eq!(pace.reach(0), u64::MAX >> 1);
+        (0..3).for_each(|_| pace.learn(10, 10));
+        assert_eq!((pace.reach(8), pace.enough()), (15, 8));
+        pace.learn(10, 500);
+        assert_eq!((pace.reach(8), pace.enough()), (9, 2));
+        (0..100).for_each(|_| pace.learn(1, 1));
+        assert_eq!((pace.reach(0), pace.enough()), (u64::MAX >> 1, 100));
         assert_eq!(Pace::new(Some(7), 100).reach(3), u64::MAX);
     }
 }

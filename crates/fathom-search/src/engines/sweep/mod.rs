@@ -223,8 +223,9 @@ pub struct Sweep<'m> {
     figures: ProgressFigures,
     /// Candidates that were left out because they were met a moment ago.
     recent: u64,
-    /// States of the bucket so far.
+    /// States of the bucket so far, and those of them that came from the queue.
     bucket_states: u64,
+    taken: u64,
     gives_up: bool,
     /// States of all stages that this process has closed, and bytes that were read before it began.
     states: u64,
@@ -322,6 +323,7 @@ impl<'m> Sweep<'m> {
             figures: ProgressFigures::default(),
             recent: 0,
             bucket_states: 0,
+            taken: 0,
             gives_up: options.gives_up,
             states: 0,
             read_before: place.volume.counts().read().bytes,
@@ -451,13 +453,14 @@ impl<'m> Sweep<'m> {
         }
         stage.take_joined(joined)?;
         *at = stage.at;
-        Ok(stage.end()?)
+        self.taken = stage.end()?;
+        Ok(self.taken)
     }
 
     fn end_bucket(&mut self) {
         self.figures.buckets += u64::from(self.bucket_states > 0);
         self.figures.largest_bucket = self.figures.largest_bucket.max(self.bucket_states);
-        self.pace.learn(self.bucket_states);
+        self.pace.learn(self.taken, self.bucket_states);
         self.bucket_states = 0;
     }
 
