@@ -15,6 +15,7 @@ use fathom_search::task::{Observer, Progress};
 
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
+use crate::report::escape::Printable;
 
 /// Stops a search at its limits and tells about it.
 #[derive(Debug)]
@@ -133,5 +134,11 @@ impl Observer for Watcher {
             _ => format!(" after {} in {}", plural(states, "state"), plural(layers, "layer")),
         };
         self.meter.say(&format!("memory is full{known}: the search continues on disk"));
+    }
+
+    fn goes_by_progress(&self, measure: &str) {
+        let measure = Printable(measure);
+        self.meter
+            .say(&format!("layers are many and small: beginning again in the order of progress, {measure}"));
     }
 }

@@ -218,4 +218,8 @@ pub enum Dump {
     Program,
     /// The bits of a record.
     Layout,
+    /// What measures of progress promise.
+    Progress,
+    /// The strongly connected components, by size.
+    Components,
 }

@@ -13,7 +13,7 @@
 pub mod assemble;
 pub mod distance;
 pub mod execution;
-mod measure;
+pub(crate) mod measure;
 pub mod subject;
 pub mod system;
 pub mod user_file;

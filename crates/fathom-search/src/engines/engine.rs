@@ -164,6 +164,8 @@ pub enum OptionValue {
     OneOf(&'static [&'static str]),
     /// An expression of the model's language with a number as its value.
     Expression,
+    /// A number that is not 0.
+    Number,
 }
 
 /// What an engine is asked.
@@ -176,7 +178,16 @@ pub struct Ask<'a> {
     /// What was chosen about the engine.
     pub chosen: &'a Chosen,
     /// A number for each state, if the engine takes one: how far it has come, by what an option of the kind [`OptionValue::Expression`] says, or how many steps a goal is away, at least.
-    pub measure: Option<Measure<'a>>,
+    pub measure: Option<NamedMeasure<'a>>,
+}
+
+/// A measure of progress, and what tells it from others.
+#[derive(Clone, Copy)]
+pub struct NamedMeasure<'a> {
+    /// The numbers.
+    pub values: Measure<'a>,
+    /// What it is made of: what was begun with a measure is gone on with by one of the same name.
+    pub name: &'a str,
 }
 
 /// What an engine is asked that looks for accepting runs on the fly.
@@ -264,6 +275,8 @@ pub struct Answer {
     pub used: Option<DiskUse>,
     /// What closing layers was made of, if the engine tells.
     pub closing: Option<ClosingCost>,
+    /// The measure of progress that states were searched in the order of, if they were.
+    pub measure: Option<String>,
 }
 
 /// The states that a search has kept.
@@ -370,6 +383,7 @@ impl fmt::Display for OptionValue {
         match self {
             OptionValue::OneOf(words) => formatter.write_str(&words.join("|")),
             OptionValue::Expression => formatter.write_str("EXPRESSION"),
+            OptionValue::Number => formatter.write_str("N"),
         }
     }
 }
@@ -423,6 +437,12 @@ impl Chosen {
                 words.join(", ")
             )));
         }
+        if matches!(known.value, OptionValue::Number) && !value.parse::<u64>().is_ok_and(|number| number > 0)
+        {
+            return Err(OptionError(format!(
+                "the option {key} of the engine {name} is a number from 1 on, not {value:?}"
+            )));
+        }
         if self.option(known.key).is_some() {
             return Err(OptionError(format!("the option {key} of the engine {name} is given twice")));
         }
@@ -433,6 +453,11 @@ impl Chosen {
     /// What was chosen for an option, if anything was.
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The number that was chosen for an option, if one was.
+    pub fn number(&self, key: &str) -> Option<u64> {
+        self.option(key)?.parse().ok()
     }
 
     /// The expression that was chosen, if the engine has an option of that kind.
@@ -449,6 +474,6 @@ impl Chosen {
 impl Answer {
     /// Of a search that has no files.
     pub(crate) fn in_memory(engine: &Engine, outcome: Outcome, kept: Kept) -> Answer {
-        Answer { engine: engine.name, outcome, kept, used: None, closing: None }
+        Answer { engine: engine.name, outcome, kept, used: None, closing: None, measure: None }
     }
 }

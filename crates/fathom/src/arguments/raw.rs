@@ -83,6 +83,9 @@ pub struct CheckArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
+    /// The measure of progress that the engines sweep, sweep-ram and auto go by: expressions, structural, sampled or exact
+    #[arg(long, value_name = "MEASURE", help_heading = "Search", hide_short_help = true)]
+    pub progress_measure: Option<String>,
     /// Where the engines ndfs, semi-owcty, owcty, map, ddfs and map-ram store states [default: in RAM while they fit]
     #[arg(long, value_name = "NAME", value_enum, help_heading = "Experts", hide_short_help = true)]
     pub store: Option<StoreArgument>,
@@ -346,6 +349,9 @@ pub struct ExploreArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
+    /// The measure of progress that the engines sweep, sweep-ram and auto go by: expressions, structural, sampled or exact
+    #[arg(long, value_name = "MEASURE", help_heading = "Search", hide_short_help = true)]
+    pub progress_measure: Option<String>,
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,
@@ -370,6 +376,12 @@ pub struct ExploreArguments {
     /// Print the bits of each variable: declared, inferred, and observed
     #[arg(long, conflicts_with_all = ["dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub dump_layout: bool,
+    /// Print what measures of progress promise, from a sample of steps (of all with --progress-measure exact), instead of exploring
+    #[arg(long, conflicts_with_all = ["scc", "product", "dump_program", "dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
+    pub progress_report: bool,
+    /// Print the strongly connected components by size instead of exploring
+    #[arg(long, conflicts_with_all = ["product", "dump_program", "dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
+    pub scc: bool,
     /// Write all packed states to FILE, in the order found (one thread)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub dump_records: Option<PathBuf>,
