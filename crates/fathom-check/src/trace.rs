@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use fathom_lang::source::SourceText;
 use fathom_model::program::Label;
 use fathom_model::record::Records;
-use fathom_model::span::Span;
 use fathom_model::steps::{Fault, Labels};
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_search::error::SearchError;
@@ -16,11 +15,13 @@ use fathom_search::traces::path::{Path, PathReader};
 use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
 
-use self::value::Value;
 use crate::model::subject::Subject;
 use crate::model::system::System;
 
-pub mod value;
+use fathom_explorer::step::position;
+pub use fathom_explorer::step::{TraceMessage, TraceMove, TraceStep, step};
+pub use fathom_explorer::value;
+use fathom_explorer::value::Value;
 
 /// A run of the model that can be told in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,49 +107,6 @@ pub struct TraceState {
     /// The state of the automaton; only along a lasso.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub automaton: Option<String>,
-}
-
-/// A step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TraceStep {
-    /// `P_0: wait -> critical`, or the name of a rule.
-    pub title: String,
-    /// The number of the action, for programs that follow the trace.
-    pub action: u32,
-    /// The line in the source, from 1.
-    pub line: Option<usize>,
-    /// The column.
-    pub column: Option<usize>,
-    /// Who moves.
-    pub moves: Vec<TraceMove>,
-    /// What passes.
-    pub message: Option<TraceMessage>,
-}
-
-/// One process's part in a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TraceMove {
-    /// Who.
-    pub process: String,
-    /// Where from.
-    pub from: String,
-    /// Where to.
-    pub to: String,
-    /// The line of its transition.
-    pub line: Option<usize>,
-}
-
-/// A message that passes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TraceMessage {
-    /// Over which channel.
-    pub channel: String,
-    /// From whom, unless it comes out of a buffer.
-    pub sender: Option<String>,
-    /// To whom, unless it goes into a buffer.
-    pub receiver: Option<String>,
-    /// What.
-    pub values: Vec<String>,
 }
 
 /// A fault at the end of a run.
@@ -258,6 +216,17 @@ impl Trace {
         let Some(cycle) = &self.cycle else { return Vec::new() };
         let names = cycle.labels.iter().enumerate();
         names.filter(|(label, _)| cycle.atoms >> label & 1 == 1).map(|(_, label)| &*label.name).collect()
+    }
+
+    /// The record of its first state, if there is one.
+    pub fn first_record(&self) -> Result<Option<Vec<u64>>, SearchError> {
+        let Some(path) = self.path.as_ref().filter(|path| !path.is_empty()) else { return Ok(None) };
+        Ok(Some(path.reader()?.get(0)?.record.to_vec()))
+    }
+
+    /// The action of a step where nothing can move and time goes on; along a lasso alone.
+    pub fn stutter(&self) -> Option<u32> {
+        self.cycle.as_ref().map(|cycle| cycle.stutter)
     }
 
     /// What a reader should know about a run that goes on for ever.
@@ -427,51 +396,6 @@ pub(crate) fn state_value(subject: &dyn Subject, system: &dyn TransitionSystem, 
     }
 }
 
-/// The words for a step from a state.
-pub fn step(
-    system: &dyn TransitionSystem,
-    source: Option<&SourceText>,
-    from: &[u64],
-    action: u32,
-) -> TraceStep {
-    let words = system.describe(Query::Step { source: from, action });
-    let (line, column) = position(source, words.span);
-    TraceStep {
-        title: words.title.clone(),
-        action,
-        line,
-        column,
-        moves: words
-            .moves
-            .iter()
-            .map(|it| TraceMove {
-                process: it.process.clone(),
-                from: it.from.clone(),
-                to: it.to.clone(),
-                line: position(source, Some(it.span)).0,
-            })
-            .collect(),
-        message: message(words),
-    }
-}
-
-impl TraceStep {
-    /// Nothing can move, and time goes on.
-    fn stay(action: u32) -> TraceStep {
-        let title = "nothing can move".to_owned();
-        TraceStep { title, action, line: None, column: None, moves: Vec::new(), message: None }
-    }
-}
-
-fn message(words: Description) -> Option<TraceMessage> {
-    words.exchange.map(|it| TraceMessage {
-        channel: it.channel,
-        sender: it.sender,
-        receiver: it.receiver,
-        values: it.values,
-    })
-}
-
 fn fault(
     system: &dyn TransitionSystem,
     source: Option<&SourceText>,
@@ -516,15 +440,4 @@ fn fault(
 /// Names and texts of single values.
 fn named_values(read: &[(String, String)]) -> Value {
     Value::Record(read.iter().map(|(name, text)| (name.clone(), Value::of_text(text.clone()))).collect())
-}
-
-/// Line and column; none for a span that is nowhere in particular.
-fn position(source: Option<&SourceText>, span: Option<Span>) -> (Option<usize>, Option<usize>) {
-    match source.zip(span.filter(|span| *span != Span::default())) {
-        Some((source, span)) => {
-            let position = source.position(span.start);
-            (Some(position.line), Some(position.column))
-        }
-        None => (None, None),
-    }
 }

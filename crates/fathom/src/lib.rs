@@ -11,6 +11,7 @@
 //! | [`interrupt`] | has somebody asked the run to stop? |
 //! | [`session`] | who ends a command that does not end by itself? |
 //! | [`report`] | how is the result of a run told? |
+//! | [`serve`] | how is a page served to its reader, and to nobody else? |
 
 pub mod arguments;
 pub mod command;
@@ -19,5 +20,6 @@ pub mod observer;
 pub mod progress;
 mod reading;
 pub mod report;
+pub mod serve;
 pub mod session;
 pub mod settings;
