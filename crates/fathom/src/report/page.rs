@@ -76,9 +76,9 @@ impl SavedRun {
         let taken = actions.filter(|step| step.line.is_some() || !step.moves.is_empty());
         let actions = taken.map(|step| step.action).collect();
         let mut first = Vec::new();
-        stem.iter().take(1).for_each(|it| {
-            it.state.for_each(&mut |name, value| first.push((name.to_owned(), value.to_string())))
-        });
+        if let Some(state) = stem.first() {
+            state.state.for_each(&mut |name, value| first.push((name.to_owned(), value.to_string())));
+        }
         SavedRun { heading: named.property.clone(), first, actions, cycle: cycle.len() }
     }
 }

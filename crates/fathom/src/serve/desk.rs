@@ -92,7 +92,9 @@ impl Desk {
                 let goal = expression.map(|text| explorer.condition(&text).map(|goal| (goal, value)));
                 let goal = goal.transpose()?;
                 drop(explorer);
-                self.begin(move |model, resources, search| look(model, resources, search, starts, goal))
+                self.begin(move |model, resources, search| {
+                    look(model, resources, search, starts, goal.as_ref())
+                })
             }
             Question::GoOn { .. } => self.far(),
             other => lock(&self.explorer).answer(other),
@@ -196,7 +198,7 @@ fn look(
     resources: &Resources,
     search: &Search,
     starts: Vec<Vec<u64>>,
-    goal: Option<(Label, bool)>,
+    goal: Option<&(Label, bool)>,
 ) -> Result<Json, String> {
     let plain = model.unreduced();
     let labels: Vec<Label> =
@@ -204,7 +206,7 @@ fn look(
     let system = plain.system(&labels, Execution::wanted(resources, search));
     let rooted = Rooted { system, starts };
     let asked = Check::new(&rooted).resources(resources.clone());
-    let asked = match &goal {
+    let asked = match goal {
         Some((label, true)) => asked.goal(&label.name),
         Some((label, false)) => asked.invariant(&label.name),
         None => asked.everything(),
