@@ -16,7 +16,7 @@ export function branched(run, state, choices, explorer) {
   }
   const origin = run.origin ?? { run: run.place, start: run.start, at: state };
   const at = Math.min(origin.at, state);
-  const data = { ...plain(run), states, cycle: 0, stem: states.length, fault: null, because: null, note: null };
+  const data = { ...plain(run), states, atoms: [], subformulas: [], cycle: 0, stem: states.length, fault: null, because: null, note: null };
   const made = new Run({ ...data, heading: "a run of your own", columns: explorer.columns.length ? explorer.columns : run.columns });
   return Object.assign(made, { records, origin: { ...origin, at }, place: null, start: run.start });
 }
@@ -25,7 +25,7 @@ export function branched(run, state, choices, explorer) {
 export function beginning(explorer, number, participants) {
   const { state, title } = explorer.initial[number];
   const set = state.values.map((text, column) => [column, text]);
-  const run = new Run({ heading: `from ${title}`, note: null, stem: 1, cycle: 0, atoms: [], fault: null, because: null, columns: explorer.columns, participants, gap: null, states: [{ step: null, set }] });
+  const run = new Run({ heading: `from the beginning: ${title}`, note: null, stem: 1, cycle: 0, atoms: [], fault: null, because: null, columns: explorer.columns, participants, gap: null, states: [{ step: null, set }] });
   return Object.assign(run, { records: [state.record], place: null, start: number, origin: { run: null, start: number, at: 0 } });
 }
 

@@ -53,7 +53,7 @@ function draw({ name, locations, initial, edges }) {
   rows.forEach((row, level) => row.forEach((place, at) => spot.set(place, { x: (width / row.length) * (at + 0.5) + 30, y: level * HIGH + 40 })));
   const height = rows.length * HIGH + 40;
   const drawing = s("svg", { width: width + 90, height, viewBox: `0 0 ${width + 90} ${height}`, role: "img" });
-  drawing.append(s("defs", {}, s("marker", { id: "point", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, s("path", { d: "M0 0L8 4L0 8z", class: "point" }))));
+  drawing.append(s("defs", {}, s("marker", { id: "point", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, s("path", { d: "M0 0L8 4L0 8z", class: "point" }))));
   drawing.append(text(8, 14, name, "who", "start"));
   const [nodes, lines] = [new Map(), new Map()];
   for (const [from, to] of edges) {

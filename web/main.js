@@ -207,7 +207,7 @@ if (data.runs.length > 0) {
 } else {
   stage.append(source.element);
 }
-const below = h("div", { class: "below" }, figures(), data.report?.layers.length > 1 ? layers(data.report.layers) : null, coverage());
+const below = h("div", { class: "below" }, figures(), data.report?.layers.length > 1 ? layers(data.report.layers) : null, overTime(data.history ?? []), coverage());
 page.append(below);
 document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(event.target.tagName) && current) {

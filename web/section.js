@@ -31,7 +31,8 @@ export function section(run, page) {
       text: (state) => run.text(number, state), changed: (state) => run.changed(number, state),
     }));
     const shown = of_model.filter((it) => it.pinned || (fits(it.name) && !(still && !run.changes_ever(it.number))));
-    const atoms = run.atoms.map((name) => truth(name, (state) => (run.states[state].atoms ?? []).includes(name)));
+    const along = (names, kind) => (names ?? []).map((name) => truth(name, (state) => (run.states[state][kind] ?? []).includes(name)));
+    const atoms = [...along(run.subformulas, "subformulas"), ...along(run.atoms, "atoms")];
     const written = own.map(({ text, value }) => {
       const at = (state) => String(value((name) => (names.has(name) ? run.text(names.get(name), state) : undefined)));
       return { name: text, key: `=${text}`, pinned: true, text: at, changed: (state) => state > 0 && at(state) !== at(state - 1) };

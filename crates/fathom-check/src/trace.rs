@@ -51,6 +51,8 @@ struct Cycle {
     atoms: u64,
     /// What the states of the automaton are called.
     automaton: Vec<String>,
+    /// The parts of the formula that say something about more than one state, and by state whether they are true.
+    truths: Vec<(String, Vec<bool>)>,
 }
 
 /// A run in words, as JSON has it.
@@ -104,6 +106,9 @@ pub struct TraceState {
     /// The atoms of the formula that are true here; only along a lasso.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub atoms: Option<Vec<String>>,
+    /// The parts of the formula that are true from here on; only along a lasso.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subformulas: Option<Vec<String>>,
     /// The state of the automaton; only along a lasso.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub automaton: Option<String>,
@@ -173,8 +178,21 @@ impl Trace {
         note: Option<String>,
     ) -> Trace {
         let Lasso { path, cycle_start } = lasso;
-        let cycle = Some(Cycle { start: cycle_start, stutter, labels, atoms, automaton });
+        let cycle = Some(Cycle { start: cycle_start, stutter, labels, atoms, automaton, truths: Vec::new() });
         Trace { kind: "lasso", minimal: "none", fault: None, because: None, note, path: Some(path), cycle }
+    }
+
+    /// The same, with where along the run the parts of a formula are true.
+    pub(crate) fn with_truths(mut self, truths: Vec<(String, Vec<bool>)>) -> Trace {
+        if let Some(cycle) = &mut self.cycle {
+            cycle.truths = truths;
+        }
+        self
+    }
+
+    /// The parts of the formula whose truth along a lasso is told, the formula itself first.
+    pub fn subformulas(&self) -> Vec<&str> {
+        self.cycle.iter().flat_map(|cycle| &cycle.truths).map(|(part, _)| &**part).collect()
     }
 
     /// A path, and what goes wrong at its end.
@@ -323,11 +341,15 @@ impl States<'_> {
             let names = &self.system.shape().labels;
             (0..names.len()).filter(holds).map(|label| names[label].clone()).collect()
         });
+        let subformulas = cycle.filter(|cycle| !cycle.truths.is_empty()).map(|cycle| {
+            let here = |(_, at): &&(String, Vec<bool>)| at.get(place as usize) == Some(&true);
+            cycle.truths.iter().filter(here).map(|(part, _)| part.clone()).collect()
+        });
         let name = |cycle: &Cycle| cycle.automaton.get(state.note as usize).cloned();
         let automaton = cycle.map(|cycle| name(cycle).unwrap_or_else(|| state.note.to_string()));
         self.before = Some((state.record.to_vec(), value.clone(), state.action));
         self.next += 1;
-        Ok(Some(TraceState { step, state: value, changed, atoms, automaton }))
+        Ok(Some(TraceState { step, state: value, changed, atoms, subformulas, automaton }))
     }
 }
 

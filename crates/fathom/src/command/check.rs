@@ -18,6 +18,7 @@ use fathom_search::engines::auto;
 use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 
 use super::{Output, granted, home, plan, print, read_model, say, searched, settle, stream_summary, watcher};
+use crate::history::Point;
 use crate::progress::Meter;
 use crate::report::Told;
 use crate::report::escape::{Escaping, Printable};
@@ -71,6 +72,7 @@ pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> 
         junit,
         sarif,
         annotate: settings.files.annotate,
+        history: session.history(),
     };
     report("check", &model, &checked, &choices, outputs)
 }
@@ -249,6 +251,7 @@ pub(super) struct Outputs {
     pub(super) junit: Option<Output>,
     pub(super) sarif: Option<Output>,
     pub(super) annotate: bool,
+    pub(super) history: Vec<Point>,
 }
 
 /// Prints and writes what came of a check.
@@ -259,7 +262,7 @@ pub(super) fn report(
     choices: &Choices<'_>,
     outputs: Outputs,
 ) -> anyhow::Result<Exit> {
-    let Outputs { quiet, stats, json, trace, html, html_static, junit, sarif, annotate } = outputs;
+    let Outputs { quiet, stats, json, trace, html, html_static, junit, sarif, annotate, history } = outputs;
     let taken = json.as_ref().is_some_and(Output::is_standard);
     let assumptions = choices.assumptions(model, checked.exploration.limit);
     warn_of_nothing(checked, choices, quiet);
@@ -268,7 +271,7 @@ pub(super) fn report(
     stream_summary(quiet, taken, |out| text::write_checked(&told, out))?;
     let report = || Report::of_check(command, &told);
     let carries = if html_static { Carries::Nothing } else { Carries::Explorer };
-    let page = |out: &mut dyn Write| page::write(model, checked, report(), carries, out);
+    let page = |out: &mut dyn Write| page::write(model, checked, report(), &history, carries, out);
     if let Some((format, output)) = trace {
         let one = checked.answers.iter().find_map(|answer| answer.trace.as_ref());
         let (answers, name) = (&checked.answers, model.source().name());

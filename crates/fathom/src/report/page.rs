@@ -20,6 +20,7 @@ use serde_json::json;
 use super::escape::Printable;
 use super::json::Report;
 use super::trace::{SavedNamedTrace, heading};
+use crate::history::Point;
 
 const TEMPLATE: &str = include_str!("../../../../web/page.html");
 const STYLE: &str = include_str!("../../../../web/page.css");
@@ -88,6 +89,7 @@ pub fn write(
     model: &Model,
     checked: &Checked,
     mut report: Report<'_>,
+    history: &[Point],
     carries: Carries,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -95,7 +97,7 @@ pub fn write(
     report.properties.iter_mut().flatten().for_each(|property| property.trace = None);
     let title = format!("{}: {}", Printable(model.source().name()), report.verdict);
     let explorer = EXPLORER.filter(|_| carries == Carries::Explorer).unwrap_or_default();
-    fill(&title, "'none'", explorer, &Page { model, checked, report: &report }, out)
+    fill(&title, "'none'", explorer, &Page { model, checked, report: &report, history }, out)
 }
 
 /// Writes the page that the checker serves: it has no results, and asks.
@@ -189,11 +191,12 @@ struct Page<'a> {
     model: &'a Model,
     checked: &'a Checked,
     report: &'a Report<'a>,
+    history: &'a [Point],
 }
 
 impl Serialize for Page<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Page { model, checked, report } = self;
+        let Page { model, checked, report, history } = self;
         let runs = checked.answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
         let runs: Vec<Run<'_>> = runs.map(|(answer, trace)| Run { model, answer, trace }).collect();
         let mut object = serializer.serialize_map(None)?;
@@ -201,6 +204,7 @@ impl Serialize for Page<'_> {
         object.serialize_entry("source", &opening(model))?;
         object.serialize_entry("participants", &participants(model))?;
         object.serialize_entry("processes", &processes(model))?;
+        object.serialize_entry("history", history)?;
         object.serialize_entry("traces", &runs)?;
         object.end()
     }
@@ -229,6 +233,7 @@ impl Serialize for Run<'_> {
         object.serialize_entry("stem", &trace.stem_states())?;
         object.serialize_entry("cycle", &trace.cycle_length())?;
         object.serialize_entry("atoms", &trace.atoms())?;
+        object.serialize_entry("subformulas", &trace.subformulas())?;
         object.serialize_entry("fault", &trace.fault)?;
         object.serialize_entry("because", &trace.because)?;
         let record = trace.first_record().map_err(S::Error::custom)?;
@@ -287,6 +292,8 @@ struct PageState<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     atoms: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    subformulas: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     automaton: Option<&'a str>,
 }
 
@@ -338,7 +345,13 @@ impl PageStates<'_> {
             moves: &step.moves,
             message: step.message.as_ref(),
         });
-        PageState { step, set, atoms: state.atoms.as_deref(), automaton: state.automaton.as_deref() }
+        PageState {
+            step,
+            set,
+            atoms: state.atoms.as_deref(),
+            subformulas: state.subformulas.as_deref(),
+            automaton: state.automaton.as_deref(),
+        }
     }
 }
 
