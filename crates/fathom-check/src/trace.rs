@@ -53,6 +53,8 @@ struct Cycle {
     automaton: Vec<String>,
     /// The parts of the formula that say something about more than one state, and by state whether they are true.
     truths: Vec<(String, Vec<bool>)>,
+    /// How many steps the lasso had that the search found, before it was shortened.
+    found: Option<u64>,
 }
 
 /// A run in words, as JSON has it.
@@ -178,16 +180,29 @@ impl Trace {
         note: Option<String>,
     ) -> Trace {
         let Lasso { path, cycle_start } = lasso;
-        let cycle = Some(Cycle { start: cycle_start, stutter, labels, atoms, automaton, truths: Vec::new() });
+        let cycle = Some(Cycle {
+            start: cycle_start,
+            stutter,
+            labels,
+            atoms,
+            automaton,
+            truths: Vec::new(),
+            found: None,
+        });
         Trace { kind: "lasso", minimal: "none", fault: None, because: None, note, path: Some(path), cycle }
     }
 
-    /// The same, with where along the run the parts of a formula are true.
-    pub(crate) fn with_truths(mut self, truths: Vec<(String, Vec<bool>)>) -> Trace {
+    /// The same, with where along the run the parts of a formula are true, and the steps of the lasso that the search found.
+    pub(crate) fn with_truths(mut self, truths: Vec<(String, Vec<bool>)>, found: u64) -> Trace {
         if let Some(cycle) = &mut self.cycle {
-            cycle.truths = truths;
+            (cycle.truths, cycle.found) = (truths, Some(found));
         }
         self
+    }
+
+    /// How many steps a lasso had that the search found, before it was shortened.
+    pub fn found_length(&self) -> Option<u64> {
+        self.cycle.as_ref()?.found
     }
 
     /// The parts of the formula whose truth along a lasso is told, the formula itself first.

@@ -256,7 +256,8 @@ impl Proof<'_> {
             .or_else(|| self.unfair(judge.shape(), held & !moved))
             .or_else(|| self.fair(judge.shape(), &reasons));
         let truths = self.truths(&run, &judge)?;
-        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names, note).with_truths(truths))
+        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names, note)
+            .with_truths(truths, found.path.len()))
     }
 
     /// What is to say of a run at whose end nothing can move.
