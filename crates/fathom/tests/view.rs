@@ -183,3 +183,27 @@ fn traces_and_folders_are_opened_with_the_model_they_are_of() {
     let opened = server.ask(&opening());
     assert!(opened["columns"].as_array().unwrap().contains(&"Gate".into()), "{opened}");
 }
+
+#[test]
+fn a_browser_explores_what_is_served() {
+    let browser = ["chromium", "chromium-browser"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok());
+    let Some(browser) = browser else {
+        eprintln!("skipped: chromium is not installed, so nothing that is served was looked at");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&["models/peterson.dve"]);
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        .args(["--virtual-time-budget=600000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.path().display()))
+        .arg(format!("http://{}/{}/", server.host, server.secret))
+        .output()
+        .unwrap();
+    let seen = String::from_utf8_lossy(&output.stdout);
+    assert!(seen.contains("data-explored=\"yes\""), "{seen}");
+    assert_eq!(seen.matches("class=\"choice\"").count(), 2, "{seen}");
+    assert!(seen.contains("check what the model states"), "{seen}");
+}
