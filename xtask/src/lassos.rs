@@ -132,11 +132,10 @@ fn shortest_lasso(explored: &Explored, all: u64) -> Option<u64> {
         }
     }
     let mut best: Option<u64> = None;
-    for state in 0..count {
-        let limit = best.unwrap_or(u64::MAX).saturating_sub(distance[state]);
-        if let Some(cycle) = shortest_cycle(explored, state, all, limit) {
-            best = Some(best.map_or(distance[state] + cycle, |best| best.min(distance[state] + cycle)));
-        }
+    for (state, distance) in distance.into_iter().enumerate() {
+        let limit = best.unwrap_or(u64::MAX).saturating_sub(distance);
+        let cycle = shortest_cycle(explored, state, all, limit);
+        best = best.into_iter().chain(cycle.map(|cycle| distance + cycle)).min();
     }
     best
 }
