@@ -16,14 +16,15 @@ use fathom_search::bodies::depth_first::{self, Found};
 use fathom_search::engines::bitstate::{self, Bitstate, FILL_GOOD};
 use fathom_search::error::SearchError;
 use fathom_search::task::watch::Condition;
-use fathom_search::task::{Ending, Observer, Progress};
+use fathom_search::task::{Ending, Observer, Phase, Progress};
 use fathom_search::traces::path::{PathBuilder, Room};
+use fathom_search::traces::shorten;
 
 use crate::answers::check::{
     Answer, Checked, CheckedSystem, Judge, Stop, Verdict, is_vacuous, told, verdict_on,
 };
 use crate::answers::coverage::Coverage;
-use crate::answers::exploration::{Counts, Exploration, Usage};
+use crate::answers::exploration::{Counts, Exploration, Usage, WalkFigures};
 use crate::engines::layer_engine;
 use crate::error::RunError;
 use crate::limit::Limit;
@@ -126,6 +127,9 @@ pub fn random_walks(
         next: AtomicU64::new(0),
         expanded: AtomicU64::new(0),
         edges: AtomicU64::new(0),
+        made: AtomicU64::new(0),
+        ended: AtomicU64::new(0),
+        cut: AtomicU64::new(0),
         caught: Mutex::new(None),
         seen: Mutex::new(Labels::default()),
         refusal: Mutex::new(None),
@@ -156,7 +160,16 @@ pub fn random_walks(
         answers.push(teller.answer(number, found, seen)?);
     }
     let expanded = hunt.expanded.into_inner();
-    let counts = Counts { visits: expanded, edges: hunt.edges.into_inner(), ..Counts::default() };
+    let walks = WalkFigures {
+        wanted: walks,
+        made: hunt.made.into_inner(),
+        ended: hunt.ended.into_inner(),
+        cut: hunt.cut.into_inner(),
+        steps_max: hunt.steps_max,
+        found_after: caught.map(|caught| caught.states.saturating_sub(1)),
+    };
+    let edges = hunt.edges.into_inner();
+    let counts = Counts { visits: expanded, edges, walks: Some(walks), ..Counts::default() };
     let exploration = Exploration {
         engine: "random walks",
         store: None,
@@ -185,6 +198,10 @@ struct Hunt<'a> {
     next: AtomicU64,
     expanded: AtomicU64,
     edges: AtomicU64,
+    /// Walks by how they ended: all, in a state without a step, at the greatest length.
+    made: AtomicU64,
+    ended: AtomicU64,
+    cut: AtomicU64,
     /// What the least walk has found.
     caught: Mutex<Option<Caught>>,
     seen: Mutex<Labels>,
@@ -257,7 +274,8 @@ impl Hunt<'_> {
             if walk >= self.walks || done || monitor.stop() {
                 return Ok(());
             }
-            if let Some(found) = self.walk(walk, &mut desk, seen, monitor)? {
+            let found = self.walk(walk, &mut desk, seen, monitor)?;
+            if let Some(found) = found {
                 let mut caught = lock(&self.caught);
                 if caught.as_ref().is_none_or(|caught| walk < caught.walk) {
                     *caught = Some(found);
@@ -266,7 +284,9 @@ impl Hunt<'_> {
             let expanded = self.expanded.load(Ordering::Relaxed);
             let transitions = self.edges.load(Ordering::Relaxed);
             monitor.progress(Progress {
+                phase: Phase::Walks,
                 layer: walk + 1,
+                frontier: self.walks,
                 expanded,
                 states: expanded,
                 transitions,
@@ -301,18 +321,32 @@ impl Hunt<'_> {
             seen.0 |= steps.labels(0).0;
             if let Some(condition) = self.conditions.iter().position(|it| it.met(&desk.record, steps, 0)) {
                 let fault = steps.faults().first().copied();
+                self.made.fetch_add(1, Ordering::Relaxed);
                 return Ok(Some(Caught { walk, condition, fault, states }));
             }
-            if states > self.steps_max || monitor.stop() {
+            if monitor.stop() {
                 return Ok(None);
             }
-            let Some(step) = dice.below(steps.step_count()) else { return Ok(None) };
+            if states > self.steps_max {
+                self.note_end(&self.cut);
+                return Ok(None);
+            }
+            let Some(step) = dice.below(steps.step_count()) else {
+                self.note_end(&self.ended);
+                return Ok(None);
+            };
             desk.go(step);
         }
         Ok(None)
     }
 
-    /// Walks once more to what was caught, and writes the way down.
+    /// Counts a walk that came to its end in this way.
+    fn note_end(&self, way: &AtomicU64) {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        way.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Walks once more to what was caught, and writes the way down, or a shorter one that leads there.
     fn found(&self, caught: Caught, room: &Room, observer: &dyn Observer) -> Result<Found, SearchError> {
         let fault = caught.fault;
         if caught.states == 0 {
@@ -334,7 +368,9 @@ impl Hunt<'_> {
             path.arrive(&desk.record, action)?;
             desk.expand(self.system)?;
         }
-        Ok(Found { path: Some(path.finish(start.unwrap_or(0))?), fault })
+        let path = path.finish(start.unwrap_or(0))?;
+        let shorter = shorten::shortened_path(self.system, &path, observer)?;
+        Ok(Found { path: Some(shorter.unwrap_or(path)), fault })
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use fathom_check::answers::check::{Answer, Verdict};
 use fathom_check::answers::coverage::{Coverage, Uncovered};
-use fathom_check::answers::exploration::{AutomatonFigures, Exploration, Usage};
+use fathom_check::answers::exploration::{AutomatonFigures, Exploration, Usage, WalkFigures};
 use fathom_check::engines::figures::{
     CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures,
 };
@@ -70,6 +70,9 @@ pub struct Report<'a> {
     /// Candidates that were known already; left out where the engine does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<DuplicateFigures>,
+    /// How random walks ended, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub walks: Option<WalkFigures>,
     /// Steps generated.
     pub edges: u64,
     /// Steps from distinct states; null if not all were expanded.
@@ -308,6 +311,7 @@ impl<'a> Report<'a> {
             states_estimate: counts.states_estimate,
             visits: counts.visits,
             duplicates: DuplicateFigures::of(counts.duplicates),
+            walks: counts.walks,
             edges: counts.edges,
             transitions: counts.transitions,
             depth: (counts.layers.len() as u64).checked_sub(1),
