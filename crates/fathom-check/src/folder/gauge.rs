@@ -1,5 +1,6 @@
 //! What do the files of a search take now, how much room is left, and when was the last checkpoint? Seen from outside: nobody who searches is asked.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ impl DiskSeen {
         for entry in entries.flatten() {
             let Ok(data) = entry.metadata() else { continue };
             self.used += data.blocks() * 512;
-            if entry.file_name() == manifest::NAME {
+            if is_manifest(&entry.file_name()) {
                 let age = data.modified().ok().and_then(|then| then.elapsed().ok());
                 self.checkpoint = self.checkpoint.into_iter().chain(age).min();
             }
@@ -70,9 +71,22 @@ impl DiskSeen {
     }
 }
 
+/// Whether a file is the manifest, which is named with the mark of its search; not one that is still being written.
+fn is_manifest(name: &OsStr) -> bool {
+    let mark = name.to_str().and_then(|name| name.strip_prefix(manifest::NAME));
+    mark.is_some_and(|mark| mark.rfind('.').unwrap_or(0) == 0 && mark != ".new")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_manifest_is_known_by_its_name() {
+        let known = |name: &str| is_manifest(OsStr::new(name));
+        assert!(known("manifest") && known("manifest.07aab93dfc999d30"));
+        assert!(!known("manifest.new") && !known("manifest.new.07aab93dfc999d30") && !known("ballast"));
+    }
 
     #[test]
     fn files_are_counted_once_there_are_any() {

@@ -36,10 +36,10 @@ fn a_model_is_stepped_through_on_the_full_screen() {
     }
     // By number, by choice, back, and forward again along what was taken back.
     screen.keys("1");
-    screen.wait_for("a step", |text| text.contains("after 1 step") && text.contains("*P_0"));
+    screen.wait_for("a step", |text| text.contains("after 1 step") && text.contains("* P_0"));
     screen.keys(DOWN);
     screen.keys("\r");
-    screen.wait_for("the chosen step", |text| text.contains("after 2 steps") && text.contains("*P_1"));
+    screen.wait_for("the chosen step", |text| text.contains("after 2 steps") && text.contains("* P_1"));
     screen.keys(LEFT);
     screen.wait_for("one back", |text| text.contains("after 1 step (1 ahead)") && text.contains("<- ahead"));
     screen.keys(RIGHT);

@@ -269,7 +269,7 @@ fn asked(steering: &Steering<'_>) -> Vec<Line<'static>> {
     let alarm = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
     let mut lines: Vec<Line<'static>> = Vec::new();
     for text in steering.properties().lines() {
-        let style = if text.ends_with("violated here") { alarm } else { Style::new() };
+        let style = if text.trim().starts_with("violated here") { alarm } else { Style::new() };
         lines.push(Line::styled(Printable(text.trim()).to_string(), style));
     }
     for (number, (name, is_true)) in simulation.breakpoints().into_iter().enumerate() {

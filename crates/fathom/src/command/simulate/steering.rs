@@ -8,6 +8,7 @@ use anyhow::Context;
 use fathom_check::engines::layer_engine;
 use fathom_check::model::user_file;
 use fathom_check::monitor::Clock;
+use fathom_check::questions::property::PropertyKind;
 use fathom_check::simulate::{Choice, Position, Simulation, Sought};
 use fathom_disk::budget::Budget;
 use fathom_search::traces::path::Room;
@@ -216,13 +217,16 @@ impl<'m> Steering<'m> {
     pub(super) fn properties(&self) -> String {
         let mut text = String::new();
         for property in self.simulation.properties() {
+            let is_event = matches!(property.kind, PropertyKind::Deadlock | PropertyKind::Fault);
             let now = match (property.violated, property.now) {
                 (true, _) => "violated here",
+                (false, _) if is_event => "none here",
                 (false, Some(true)) => "true",
                 (false, Some(false)) => "false",
                 (false, None) => "unknown",
             };
-            let _ = writeln!(text, "  {} {}: {now}", property.kind.word(), property.name);
+            let kind = if is_event { String::new() } else { format!("{} ", property.kind.word()) };
+            let _ = writeln!(text, "  {now:<13} {kind}{}", property.name);
         }
         if text.is_empty() { "  nothing is asked\n".to_owned() } else { text }
     }
