@@ -7,15 +7,15 @@ use std::time::Instant;
 
 use anyhow::Context;
 use fathom_check::answers::explore::explore;
-use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom_check::answers::liveness::{self, LivenessSettings};
 use fathom_check::model::assemble::{Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom_check::questions::property::Faults;
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::{auto, ram};
+use fathom_search::engines::engine::{Chosen, Engine};
+use fathom_search::engines::{auto, ram, registry};
 
 /// What to check.
 #[derive(clap::Args)]
@@ -52,11 +52,10 @@ fn expected(row: &[String]) -> &str {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let engines: Vec<LivenessEngine> = LivenessEngine::exact()
-        .filter(|engine| {
-            arguments.engines.is_empty() || arguments.engines.iter().any(|name| name == engine.name())
-        })
-        .collect();
+    let wanted = |engine: &&'static Engine| {
+        arguments.engines.is_empty() || arguments.engines.iter().any(|name| name == engine.name)
+    };
+    let engines: Vec<&'static Engine> = registry::for_runs().filter(wanted).collect();
     let sizes: HashMap<String, u64> = table(arguments, "reference.tsv")?
         .into_iter()
         .filter_map(|row| Some((row[0].clone(), row[1].parse().ok()?)))
@@ -112,13 +111,13 @@ fn compare(
     model: &Model,
     property: &LivenessProperty,
     published: &str,
-    engines: &[LivenessEngine],
+    engines: &[&'static Engine],
 ) -> anyhow::Result<usize> {
     let mut wrong = 0;
     for engine in engines {
         let began = Instant::now();
         let settings = LivenessSettings {
-            engine: *engine,
+            engine: Chosen::plain(engine),
             fair: Vec::new(),
             faults: Faults::Stop,
             generation: Chosen::plain(&auto::ENGINE),
@@ -131,7 +130,7 @@ fn compare(
         wrong += usize::from(verdict != published);
         println!(
             "{name:<24} {:<10} {verdict:<9} {:>11} states {:>12} steps {:>5} MiB {:>8.2} s{differs}",
-            engine.name(),
+            engine.name,
             counts.known,
             counts.edges,
             checked.exploration.usage.data_peak >> 20,

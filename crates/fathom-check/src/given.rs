@@ -40,17 +40,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod audit;
+
 use std::path::{Path, PathBuf};
 
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 use fathom_search::engines::{auto, tier};
+use fathom_search::proof::audit::AuditError;
 
 use crate::answers::check::{self, Checked, Stop};
 use crate::answers::hunt;
 use crate::answers::liveness::{self, LivenessSettings};
 use crate::engines::liveness_search;
-use crate::engines::liveness_task::LivenessEngine;
+use crate::engines::liveness_task::automaton;
 use crate::error::RunError;
 use crate::folder::disk_settings::{DiskSettings, Resume};
 use crate::folder::home::{Home, HomeError};
@@ -62,6 +65,8 @@ use crate::questions::liveness_property::{LivenessError, LivenessProperty};
 use crate::questions::plan::{Plan, PlanError, Questions};
 use crate::questions::property::DeadlockKind;
 use crate::resources::Resources;
+
+pub use audit::CertificateAudit;
 
 /// Questions about a system, and with what they are answered. Faults of the system are looked for in any case.
 #[derive(Clone)]
@@ -94,6 +99,9 @@ pub enum CheckError {
     /// A search could not be made.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A certificate could not be checked to its end.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 impl<'a> Check<'a> {
@@ -185,12 +193,9 @@ impl<'a> Check<'a> {
     /// # Errors
     /// As [`Check::run`].
     pub fn run_watched(&self, monitor: &dyn Monitor) -> Result<Checked, CheckError> {
-        let shape = self.subject.0.shape();
-        let plan = Plan::of_labels(shape, &self.questions)?;
-        let over = |text: &String| LivenessProperty::over_labels(shape, text);
-        let formulas: Vec<LivenessProperty> = self.formulas.iter().map(over).collect::<Result<_, _>>()?;
+        let (plan, formulas) = self.asked()?;
         let mut all = None;
-        if formulas.is_empty() || !plan.asks_nothing() {
+        if let Some(plan) = plan {
             all = Some(self.states_checked(&plan, monitor)?);
         }
         for (number, property) in formulas.iter().enumerate() {
@@ -201,15 +206,24 @@ impl<'a> Check<'a> {
         Ok(all.expect("something was checked"))
     }
 
-    fn states_checked(&self, plan: &Plan, monitor: &dyn Monitor) -> Result<Checked, CheckError> {
+    /// What is asked about states, if anything is, and about infinite runs.
+    fn asked(&self) -> Result<(Option<Plan>, Vec<LivenessProperty>), CheckError> {
         let shape = self.subject.0.shape();
-        let identity = |name: &str| Identity::of_system(name, Some(&self.questions), None, shape);
-        let home = self.home("states", identity);
+        let plan = Plan::of_labels(shape, &self.questions)?;
+        let over = |text: &String| LivenessProperty::over_labels(shape, text);
+        let formulas: Vec<LivenessProperty> = self.formulas.iter().map(over).collect::<Result<_, _>>()?;
+        let asks = formulas.is_empty() || !plan.asks_nothing();
+        Ok((asks.then_some(plan), formulas))
+    }
+
+    fn states_checked(&self, plan: &Plan, monitor: &dyn Monitor) -> Result<Checked, CheckError> {
+        let home =
+            self.lasting.as_ref().map(|(name, folder)| home(folder, STATES, self.states_identity(name)));
         let (subject, stop, resources) = (&self.subject, self.stop, &self.resources);
         let chosen = match self.engine.run {
             Run::States(_) | Run::Chooses { .. } => Chosen::plain(self.engine),
-            Run::Both => return Ok(hunt::check_bitstate(subject, plan, stop, resources, monitor)?),
-            Run::Runs | Run::Generated(_) => Chosen::plain(&auto::ENGINE),
+            Run::Lossy(_) => return Ok(hunt::check_bitstate(subject, plan, stop, resources, monitor)?),
+            Run::Runs(_) | Run::Generated { .. } => Chosen::plain(&auto::ENGINE),
         };
         let home = home.filter(|_| chosen.engine.resumes);
         Ok(check::check(subject, plan, &chosen, stop, resources, monitor, home.as_ref())?)
@@ -221,9 +235,21 @@ impl<'a> Check<'a> {
         property: &LivenessProperty,
         monitor: &dyn Monitor,
     ) -> Result<Checked, CheckError> {
-        let engine = LivenessEngine::of(self.engine).unwrap_or_default();
-        let settings = LivenessSettings {
-            engine,
+        let settings = self.liveness_settings();
+        let home = match &self.lasting {
+            Some((name, folder)) if settings.engine.engine.resumes => {
+                let identity = self.formula_identity(name, property, &settings)?;
+                Some(home(folder, &formula_name(number), identity))
+            }
+            _ => None,
+        };
+        Ok(liveness::check(&self.subject, property, &settings, &self.resources, monitor, home.as_ref())?)
+    }
+
+    fn liveness_settings(&self) -> LivenessSettings {
+        let engine = if self.engine.answers_runs() { self.engine } else { &auto::ENGINE };
+        LivenessSettings {
+            engine: Chosen::plain(engine),
             fair: self.fair.clone(),
             faults: self.questions.faults,
             // States are generated on disk from the start if they are to be found there.
@@ -232,28 +258,40 @@ impl<'a> Check<'a> {
                 Files::None | Files::WhenNeeded => &auto::ENGINE,
             }),
             stack: None,
-        };
-        let home = match self.lasting {
-            Some(_) if engine.lasts() => {
-                let (automaton, given) = (engine.automaton(property), Execution::Interpreted);
-                let product =
-                    liveness_search::product(&self.subject, property, automaton, &self.fair, given)?;
-                let labels: Vec<&str> = self.subject.0.shape().labels.iter().map(String::as_str).collect();
-                let behaviour = settings.behaviour(property, &labels);
-                let identity = |name: &str| Identity::of_system(name, None, Some(behaviour), product.shape());
-                self.home(&format!("formula-{number}"), identity)
-            }
-            _ => None,
-        };
-        Ok(liveness::check(&self.subject, property, &settings, &self.resources, monitor, home.as_ref())?)
+        }
     }
 
-    /// Where a search lives that is to last.
-    fn home(&self, search: &str, identity: impl FnOnce(&str) -> Identity) -> Option<Home> {
-        let (name, folder) = self.lasting.as_ref()?;
-        let folder = Some(Path::new(folder).join(search));
-        // One that is there already is gone on with, or asked again.
-        let settings = DiskSettings { folder, resume: Resume::IfThere, ..DiskSettings::default() };
-        Some(Home::new(&settings, identity(name)))
+    /// What a search is about that answers the questions about states, under a name.
+    fn states_identity(&self, name: &str) -> Identity {
+        Identity::of_system(name, Some(&self.questions), None, self.subject.0.shape())
     }
+
+    /// What a search is about that answers a formula.
+    fn formula_identity(
+        &self,
+        name: &str,
+        property: &LivenessProperty,
+        settings: &LivenessSettings,
+    ) -> Result<Identity, RunError> {
+        let automaton = automaton(settings.engine.engine, property);
+        let given = Execution::Interpreted;
+        let product = liveness_search::product(&self.subject, property, automaton, &self.fair, given)?;
+        let labels: Vec<&str> = self.subject.0.shape().labels.iter().map(String::as_str).collect();
+        let behaviour = settings.behaviour(property, &labels);
+        Ok(Identity::of_system(name, None, Some(behaviour), product.shape()))
+    }
+}
+
+/// The folder of the search that answers the questions about states.
+const STATES: &str = "states";
+
+/// The folder of the search that answers a formula.
+fn formula_name(number: usize) -> String {
+    format!("formula-{number}")
+}
+
+/// Where a search lives that is to last. One that is there already is gone on with, or asked again.
+fn home(folder: &Path, search: &str, identity: Identity) -> Home {
+    let folder = Some(folder.join(search));
+    Home::new(&DiskSettings { folder, resume: Resume::IfThere, ..DiskSettings::default() }, identity)
 }

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use fathom_check::answers::check::Verdict;
 use fathom_check::answers::explore::explore;
-use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom_check::answers::liveness::{self, LivenessSettings};
 use fathom_check::model::assemble::{Model, ModelOptions};
 use fathom_check::monitor::Clock;
 use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuestions};
 use fathom_check::questions::property::Faults;
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::{auto, ram};
+use fathom_search::engines::engine::{Chosen, Engine};
+use fathom_search::engines::{auto, owcty, ram, registry};
 use oracle::skip::skipped;
 
 /// Models with more states are left to the task.
@@ -62,18 +62,18 @@ fn resources() -> Resources {
     Resources { threads: 2, ..Resources::of_this_machine() }
 }
 
-fn verdict(model: &Model, property: &LivenessProperty, engine: LivenessEngine) -> Verdict {
+fn verdict(model: &Model, property: &LivenessProperty, engine: &'static Engine) -> Verdict {
     verdict_within(model, property, engine, &resources())
 }
 
 fn verdict_within(
     model: &Model,
     property: &LivenessProperty,
-    engine: LivenessEngine,
+    engine: &'static Engine,
     resources: &Resources,
 ) -> Verdict {
     let settings = LivenessSettings {
-        engine,
+        engine: Chosen::plain(engine),
         fair: Vec::new(),
         faults: Faults::Stop,
         generation: Chosen::plain(&auto::ENGINE),
@@ -118,10 +118,10 @@ fn formulas_have_their_published_verdicts() {
         let property = &questions.properties(&model).expect("published formulas are understood")[0];
         // Engines that generate everything first are left to the task where that is much.
         let small = sizes[&row[0]] <= GENERATED_MAX;
-        for engine in LivenessEngine::exact().filter(|it| small || *it == LivenessEngine::Ndfs) {
+        for engine in registry::for_runs().filter(|it| small || it.is_on_the_fly()) {
             let found = verdict(&model, property, engine);
             if found.word() != expected(&row) {
-                wrong.push(format!("{} {} with {}: {}", row[0], row[1], engine.name(), row[2]));
+                wrong.push(format!("{} {} with {}: {}", row[0], row[1], engine.name, row[2]));
             }
         }
         violated += usize::from(row[3] == "violated");
@@ -141,14 +141,8 @@ fn property_processes_have_their_published_verdicts_and_products() {
     for row in table(&folder, "property-processes.tsv") {
         let model = model(&folder.join("property-processes").join(&row[0]), &row[0]);
         let property = LivenessProperty::of_model(&model).expect("it is understood").expect("it is there");
-        for engine in LivenessEngine::exact() {
-            assert_eq!(
-                verdict(&model, &property, engine).word(),
-                row[2],
-                "{} with {}",
-                row[0],
-                engine.name()
-            );
+        for engine in registry::for_runs() {
+            assert_eq!(verdict(&model, &property, engine).word(), row[2], "{} with {}", row[0], engine.name);
         }
         let explored = explore(
             &model,
@@ -181,9 +175,9 @@ fn property_processes_have_their_published_verdicts_in_little_memory() {
         }
         let model = model(&folder.join("property-processes").join(&row[0]), &row[0]);
         let property = LivenessProperty::of_model(&model).expect("it is understood").expect("it is there");
-        for engine in [LivenessEngine::Owcty, LivenessEngine::Auto] {
+        for engine in [&owcty::ENGINE, &auto::ENGINE] {
             let found = verdict_within(&model, &property, engine, &resources);
-            assert_eq!(found.word(), row[2], "{} with {}", row[0], engine.name());
+            assert_eq!(found.word(), row[2], "{} with {}", row[0], engine.name);
         }
         compared += 1;
     }
@@ -210,7 +204,7 @@ fn formulas_have_their_published_verdicts_in_little_memory() {
         let model = model(&folder.join("models").join(format!("{}.dve", row[0])), &row[0]);
         let questions = LivenessQuestions { formulas: vec![row[2].clone()], ..LivenessQuestions::default() };
         let property = &questions.properties(&model).expect("published formulas are understood")[0];
-        let found = verdict_within(&model, property, LivenessEngine::Owcty, &resources);
+        let found = verdict_within(&model, property, &owcty::ENGINE, &resources);
         assert_eq!(found.word(), expected(&row), "{} {}: {}", row[0], row[1], row[2]);
         compared += 1;
     }

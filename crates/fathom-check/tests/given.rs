@@ -10,7 +10,7 @@ use fathom_check::{Check, Given};
 use fathom_model::rust::{
     Action, Array, Choice, RustModel, RustSystem, Starts, State, StepsFrom, SystemBuilder,
 };
-use fathom_search::engines::engine::{Engine, Files, Run};
+use fathom_search::engines::engine::{Engine, Files};
 use fathom_search::engines::{registry, tier};
 use oracle::bfs::{self, Limits};
 
@@ -30,6 +30,8 @@ impl Choice for Phase {
 struct Lock {
     phases: Array<Phase>,
     actions: Vec<[Action; 3]>,
+    /// Whether nobody looks whether another one is in.
+    broken: bool,
 }
 
 impl RustModel for Lock {
@@ -38,7 +40,7 @@ impl RustModel for Lock {
     }
 
     fn steps(&self, state: State<'_>, steps: &mut StepsFrom<'_>) {
-        let is_free = self.phases.iter().all(|phase| state.get(phase) != Phase::Critical);
+        let is_free = self.broken || self.phases.iter().all(|phase| state.get(phase) != Phase::Critical);
         for (phase, [wait, enter, leave]) in self.phases.iter().zip(&self.actions) {
             match state.get(phase) {
                 Phase::Idle => steps.step(*wait, |next| next.set(phase, Phase::Waiting)),
@@ -51,6 +53,15 @@ impl RustModel for Lock {
 }
 
 fn lock(processes: usize) -> RustSystem<Lock> {
+    declared_lock(processes, false)
+}
+
+/// The same names and states, and more steps.
+fn changed_lock(processes: usize) -> RustSystem<Lock> {
+    declared_lock(processes, true)
+}
+
+fn declared_lock(processes: usize, broken: bool) -> RustSystem<Lock> {
     let mut declared = SystemBuilder::new("lock");
     let phases = declared.choices("phase", processes);
     let mut actions = Vec::new();
@@ -64,7 +75,7 @@ fn lock(processes: usize) -> RustSystem<Lock> {
     declared.label("crowd", move |state| count(state, Phase::Waiting) == phases.len());
     declared.label("waiting", move |state| state.get(phases.at(0)) == Phase::Waiting);
     declared.label("critical", move |state| state.get(phases.at(0)) == Phase::Critical);
-    declared.system(Lock { phases, actions })
+    declared.system(Lock { phases, actions, broken })
 }
 
 const PROCESSES: usize = 7;
@@ -118,10 +129,7 @@ fn every_engine_answers_questions_about_states_as_the_judge_does() {
 #[test]
 fn every_engine_answers_questions_about_infinite_runs() {
     let system = lock(PROCESSES);
-    for engine in registry::ENGINES
-        .into_iter()
-        .filter(|it| matches!(it.run, Run::Runs | Run::Generated(_) | Run::Chooses { .. }))
-    {
+    for engine in registry::ENGINES.into_iter().filter(|it| it.answers_runs() && it.is_exact()) {
         let check = || Check::new(&system).engine(engine).resources(resources(4 << 20));
         let starved = check().formula("G (waiting -> F critical)").run().unwrap();
         assert_eq!(starved.answers[0].verdict, Verdict::Violated, "{}", engine.name);
@@ -165,6 +173,41 @@ fn what_lasts_is_gone_on_with_under_its_name() {
     assert!(other.contains("it differs in"), "{other}");
     let larger = check("a lock", &lock(PROCESSES + 1)).unwrap_err().to_string();
     assert!(larger.contains("where variables lie in a state"), "{larger}");
+}
+
+#[test]
+fn certificates_of_what_lasts_are_audited() {
+    let (system, folder) = (lock(PROCESSES), tempfile::tempdir().unwrap());
+    let check = |system, budget| {
+        Check::new(system)
+            .engine(&tier::ENGINE)
+            .resources(resources(budget))
+            .invariant("alone")
+            .formula("F waiting")
+            .weakly_fair()
+            .everything()
+            .lasting("a lock", folder.path())
+    };
+    assert!(Check::new(&system).invariant("alone").audit().unwrap().is_empty(), "nothing lasts");
+    let missing = check(&system, 1 << 20).audit().unwrap_err().to_string();
+    assert!(missing.contains("no"), "{missing}");
+    assert_eq!(check(&system, 64 << 10).run().unwrap().verdict(), Verdict::Holds);
+    let judged = bfs::explore(&system, Limits::states(100_000)).unwrap();
+    let audits = check(&system, 64 << 10).audit().unwrap();
+    let [states, formula] = &audits[..] else { panic!("both are audited: {audits:?}") };
+    let audited = states.verdict.as_ref().expect("it is accepted");
+    assert_eq!((audited.states, audited.checksum), (judged.states.len() as u64, judged.checksum()));
+    assert_eq!(formula.formula.as_deref(), Some("F waiting"));
+    formula.verdict.as_ref().expect("it is accepted");
+
+    // What is another system by now is not proven by what was found out about the one before it.
+    let other = changed_lock(PROCESSES);
+    let audits = check(&other, 1 << 20).audit().unwrap();
+    let refusals: Vec<&String> = audits.iter().filter_map(|audit| audit.verdict.as_ref().err()).collect();
+    assert_eq!(refusals.len(), 2, "{audits:?}");
+    let asked = check(&system, 1 << 20).deadlocks().audit().unwrap();
+    let refusal = asked[0].verdict.as_ref().unwrap_err();
+    assert!(refusal.contains("the questions"), "{refusal}");
 }
 
 #[test]

@@ -84,7 +84,8 @@ fn the_way_to_a_state_is_a_shortest_one() {
         let (model, budget) = (model(name), Budget::new(64 << 20));
         let plan = plan(&model);
         for seed in 0..4 {
-            let mut simulation = Simulation::new(&model, &plan, &budget).unwrap_or_else(|error| panic!("{error}"));
+            let mut simulation =
+                Simulation::new(&model, &plan, &budget).unwrap_or_else(|error| panic!("{error}"));
             walk(&mut simulation, 3 * seed as usize, seed);
             let before = simulation.length();
             let expected = distance(&model, simulation.record(), goal);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fathom_check::answers::check::{Stop, Verdict, check};
 use fathom_check::answers::hunt::check_bitstate;
-use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom_check::answers::liveness::{self, LivenessSettings};
 use fathom_check::answers::possibility;
 use fathom_check::model::assemble::{Language, Model, ModelOptions};
 use fathom_check::monitor::Clock;
@@ -17,8 +17,8 @@ use fathom_check::resources::Resources;
 use fathom_lang::source::SourceText;
 use fathom_model::symmetry::{Orbits, Scratch};
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::{auto, positions, ram, tier};
+use fathom_search::engines::engine::{Chosen, Engine};
+use fathom_search::engines::{auto, ndfs, positions, ram, semi_owcty, tier};
 use oracle::bfs::{Limits, explore};
 use oracle::skip::skipped;
 
@@ -149,14 +149,14 @@ fn verdicts(
 }
 
 /// Whether a formula is violated; the run that shows it has been judged.
-fn is_violated(model: &Model, formula: &str, fair: bool, engine: LivenessEngine) -> bool {
+fn is_violated(model: &Model, formula: &str, fair: bool, engine: &'static Engine) -> bool {
     let fairness = if fair { Fairness::Weak(Vec::new()) } else { Fairness::None };
     let questions =
         LivenessQuestions { formulas: vec![formula.to_owned()], fairness, ..LivenessQuestions::default() };
     let property = questions.properties(model).unwrap_or_else(|error| panic!("{error}")).remove(0);
     let fair = questions.fair_processes(model).expect("there are few rules");
     let settings = LivenessSettings {
-        engine,
+        engine: Chosen::plain(engine),
         fair,
         faults: Faults::Report,
         generation: Chosen::plain(&auto::ENGINE),
@@ -206,8 +206,8 @@ fn random_programs_have_the_same_verdicts() {
         let [left, right] = [seed + 3_000, seed + 4_000].map(random_question);
         for formula in [format!("[] <> \"{left}\""), format!("[] (\"{left}\" -> <> \"{right}\")")] {
             for fair in [false, true] {
-                let expected = is_violated(&plain, &formula, fair, LivenessEngine::Ndfs);
-                for engine in [LivenessEngine::Ndfs, LivenessEngine::SemiOwcty] {
+                let expected = is_violated(&plain, &formula, fair, &ndfs::ENGINE);
+                for engine in [&ndfs::ENGINE, &semi_owcty::ENGINE] {
                     let found = is_violated(&joined, &formula, fair, engine);
                     assert_eq!(found, expected, "seed {seed}, fair: {fair}: {formula}\n{text}");
                 }

@@ -78,6 +78,17 @@ pub enum SearchError {
     Disk(DiskError),
 }
 
+impl SearchError {
+    /// Whether it says that there is no more room for files.
+    pub fn is_want_of_room(&self) -> bool {
+        match self {
+            SearchError::DiskLimit { .. } => true,
+            SearchError::Disk(error) => error.is_full(),
+            _ => false,
+        }
+    }
+}
+
 impl<E: Into<SearchError>> From<Unfilled<E>> for SearchError {
     fn from(reason: Unfilled<E>) -> SearchError {
         match reason {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use certificate::Certificate;
 use command::{Ran, model, run};
 use fathom_check::answers::check::Verdict;
-use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom_check::answers::liveness::{self, LivenessSettings};
 use fathom_check::folder::disk_settings::DiskSettings;
 use fathom_check::folder::home::Home;
 use fathom_check::model::assemble::{Model, ModelOptions, ModelSettings};
@@ -24,8 +24,8 @@ use fathom_disk::set::KeyStream;
 use fathom_disk::storage::{FileStorage, Folder, Id, Volume};
 use fathom_ltl::automaton::{Automaton, Edge};
 use fathom_ltl::word::Lasso as Word;
-use fathom_search::engines::auto;
 use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::{auto, semi_owcty};
 use oracle::random::Random;
 
 /// Whoever draws a number goes away, or is served in the end, if all move: strong, and it holds.
@@ -198,7 +198,7 @@ fn with_automaton(formula: &str, automaton: &Automaton) -> Option<(Verdict, Ran)
     let mut property = property(&model, formula);
     *searched(&mut property) = automaton.clone();
     let settings = LivenessSettings {
-        engine: LivenessEngine::SemiOwcty,
+        engine: Chosen::plain(&semi_owcty::ENGINE),
         fair: Vec::new(),
         faults: Faults::Stop,
         generation: Chosen::plain(&auto::ENGINE),

@@ -22,8 +22,7 @@ use fathom_search::task::Observer;
 
 use crate::engines::semi_external;
 use crate::folder::identity::{Behaviour, Identity};
-use crate::model::assemble::Model;
-use crate::model::execution::Execution;
+use crate::model::subject::Subject;
 use crate::model::system::System;
 use crate::questions::liveness_property::LivenessProperty;
 
@@ -51,8 +50,6 @@ pub enum AutomatonAudited {
 
 /// What is audited, and with what.
 pub struct BehaviourAudit<'a> {
-    /// The model.
-    pub model: &'a Model,
     /// The property, as it is stated.
     pub property: &'a LivenessProperty,
     /// What the certificate says of it.
@@ -74,25 +71,25 @@ const INCLUSION_STATES_MAX: usize = 200_000;
 /// States of the other translator's automaton.
 const TABLEAU_STATES_MAX: usize = 20_000;
 
-/// The product that a certificate is about.
+/// The product that a certificate is about. A model has the labels of the property; a system that was handed over has its own.
 ///
 /// # Errors
 /// Why there is none, in words.
-pub fn product(
-    model: &Model,
+pub fn product<'a>(
+    subject: &'a dyn Subject,
     property: &LivenessProperty,
     behaviour: &Behaviour,
-) -> Result<Product<System<'static>>, String> {
+) -> Result<Product<System<'a>>, String> {
     let read = hoa::read(&behaviour.automaton)
         .map_err(|mistake| format!("its automaton makes no sense: {}", mistake.message))?;
-    let atoms: Vec<&String> = property.labels.iter().map(|label| &label.name).collect();
-    if read.atoms.iter().ne(atoms.iter().copied()) {
+    let system = subject.reference(&property.labels);
+    let atoms = &system.shape().labels;
+    if read.atoms != *atoms {
         return Err("its automaton reads other atoms than the formula has".to_owned());
     }
     let automaton = Automaton { atom_count: atoms.len(), ..read.automaton };
     let names = AutomatonNames { automaton: property.names.automaton.clone(), states: Vec::new() };
-    Product::new(model.system(&property.labels, Execution::Interpreted), automaton, names, &behaviour.fair)
-        .map_err(|error| error.to_string())
+    Product::new(system, automaton, names, &behaviour.fair).map_err(|error| error.to_string())
 }
 
 impl BehaviourAudit<'_> {

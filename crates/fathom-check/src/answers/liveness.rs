@@ -3,7 +3,7 @@
 //! One property at a time, in its product with the model. A lasso that is found is a claim until a fresh interpreter has run it and the formula was evaluated on
 //! it directly, without the automaton; one that does not pass is an error of fathom, never a verdict.
 
-use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::engine::{Chosen, Run};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ use crate::answers::exploration::{AutomatonFigures, Counts, DiskUsage, Explorati
 use crate::engines::figures::StructureFigures;
 use crate::engines::layer_engine;
 use crate::engines::liveness_search;
-use crate::engines::liveness_task::{Searched, Task};
+use crate::engines::liveness_task::{Searched, Task, automaton};
 use crate::error::RunError;
 use crate::folder::home::Home;
 use crate::folder::identity::{Behaviour, Identity};
@@ -46,13 +46,11 @@ use crate::questions::property::{Faults, Property, PropertyKind};
 use crate::resources::Resources;
 use crate::trace::Trace;
 
-pub use crate::engines::liveness_task::LivenessEngine;
-
 /// What is asked of a search beside the property.
 #[derive(Clone, Debug)]
 pub struct LivenessSettings {
     /// Which engine searches.
-    pub engine: LivenessEngine,
+    pub engine: Chosen,
     /// The processes that runs are fair to.
     pub fair: Vec<u32>,
     /// Whether a fault ends the search.
@@ -71,7 +69,7 @@ impl LivenessSettings {
         property: &LivenessProperty,
         settings: &ModelSettings,
     ) -> Result<Identity, RunError> {
-        let automaton = self.engine.automaton(property);
+        let automaton = automaton(self.engine.engine, property);
         let product =
             liveness_search::product(model, property, automaton, &self.fair, Execution::Interpreted)?;
         let labels: Vec<&str> = property.labels.iter().map(|label| label.name.as_str()).collect();
@@ -85,7 +83,7 @@ impl LivenessSettings {
             statement: property.statement.clone(),
             fair: self.fair.clone(),
             stop_at_fault: self.faults == Faults::Stop,
-            automaton: print::hoa(self.engine.automaton(property), labels, None),
+            automaton: print::hoa(automaton(self.engine.engine, property), labels, None),
         }
     }
 }
@@ -101,13 +99,13 @@ pub fn check(
 ) -> Result<Checked, RunError> {
     let began = Instant::now();
     let fair = &settings.fair;
-    let automaton = settings.engine.automaton(property);
+    let automaton = automaton(settings.engine.engine, property);
     let product =
         liveness_search::product(subject, property, automaton, fair, Execution::wanted(resources, monitor))?;
     let budget = resources.data_budget()?;
     let room = layer_engine::room(&budget, home);
     let task = Task {
-        engine: settings.engine,
+        engine: &settings.engine,
         weak: property.is_weak() && fair.is_empty(),
         recurs: &|record| product.recurs(record),
         stop_at_fault: settings.faults == Faults::Stop,
@@ -156,21 +154,19 @@ fn explored(
     budget: &Budget,
     monitor: &dyn Monitor,
 ) -> Exploration {
-    let states_known = outcome.engine != LivenessEngine::Bitstate
+    let states_known = outcome.engine.is_exact()
         && (outcome.ending == Ending::Complete || !outcome.layers.is_empty() && outcome.is_violated());
-    let limit = match (outcome.ending, outcome.engine) {
-        (Ending::Complete | Ending::Depth, LivenessEngine::Bitstate) => Some(Limit::Lossy),
+    let limit = match (outcome.ending, outcome.engine.is_exact()) {
+        (Ending::Complete | Ending::Depth, false) => Some(Limit::Lossy),
         (ending, _) => outcome.gave_up.or_else(|| limit_of(ending, monitor)),
     };
-    let structures = match outcome.engine {
-        LivenessEngine::SemiOwcty | LivenessEngine::Owcty | LivenessEngine::Generated(_) => {
-            StructureFigures::of(budget, outcome.states)
-        }
+    let structures = match outcome.engine.run {
+        Run::Generated { .. } => StructureFigures::of(budget, outcome.states),
         _ => Vec::new(),
     };
     Exploration {
-        engine: outcome.engine.name(),
-        store: Some(outcome.store).filter(|_| outcome.engine != LivenessEngine::Bitstate),
+        engine: outcome.engine.name,
+        store: Some(outcome.store).filter(|_| outcome.engine.is_exact()),
         automaton: Some(AutomatonFigures::of(property)),
         limit,
         counts: Counts {

@@ -3,8 +3,8 @@
 //! Depth-first engines know accepting states: where a product has several marks (fairness), they get it with its marks counted. The fix-point takes marks as they
 //! are. Semi-external engines generate the product first (`semi_external.rs`).
 
-use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::ram;
+use fathom_search::engines::engine::{Chosen, Marks, Run};
+use fathom_search::engines::{ndfs, ram};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_ltl::automaton::Automaton;
@@ -12,8 +12,8 @@ use fathom_ltl::product::Product;
 use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer, Progress};
 
-use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
-use crate::engines::{counted, nested, semi_external, while_generating};
+use crate::engines::liveness_task::{Searched, Task};
+use crate::engines::{counted, on_the_fly, semi_external, while_generating};
 use crate::error::RunError;
 use crate::model::execution::Execution;
 use crate::model::subject::Subject;
@@ -35,11 +35,13 @@ pub fn product<'a>(
 
 /// Searches a product. Lasso and path are of the product.
 pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched, RunError> {
-    match task.engine {
-        LivenessEngine::Auto => by_itself(product, task),
-        LivenessEngine::Ndfs | LivenessEngine::Bitstate => counted::search(product, task, nested::search),
-        LivenessEngine::Generated(_) => counted::search(product, task, semi_external::search),
-        LivenessEngine::SemiOwcty | LivenessEngine::Owcty => semi_external::search(product, task),
+    let engine = task.engine.engine;
+    match engine.run {
+        Run::Chooses { .. } => by_itself(product, task),
+        Run::Runs(_) | Run::Lossy(_) => counted::search(product, task, on_the_fly::search),
+        Run::Generated { marks: Marks::One, .. } => counted::search(product, task, semi_external::search),
+        Run::Generated { marks: Marks::Any, .. } => semi_external::search(product, task),
+        Run::States(_) => unreachable!("the engine {} is not asked about infinite runs", engine.name),
     }
 }
 
@@ -47,9 +49,9 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
 fn by_itself(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched, RunError> {
     let hunt = Hunt { monitor: task.monitor, expanded: AtomicU64::new(0) };
     let lasts = task.home.is_some_and(|home| home.settings().lasts());
-    let generation = &Chosen::plain(&ram::ENGINE);
-    let hunting = Task { engine: LivenessEngine::Ndfs, generation, stack: None, observer: &hunt, ..*task };
-    match counted::search(product, &hunting, nested::search) {
+    let (engine, generation) = (&Chosen::plain(&ndfs::ENGINE), &Chosen::plain(&ram::ENGINE));
+    let hunting = Task { engine, generation, stack: None, observer: &hunt, ..*task };
+    match counted::search(product, &hunting, on_the_fly::search) {
         Ok(found) => {
             let over = match found.ending {
                 Ending::Found => true,

@@ -1,7 +1,6 @@
 //! What is a search for an accepting run asked, and what does it find out?
 
-use fathom_search::engines::engine::{Chosen, Engine, Run};
-use fathom_search::engines::{auto, bitstate, ndfs, owcty, registry, semi_owcty};
+use fathom_search::engines::engine::{Chosen, Engine};
 use std::path::Path as FilePath;
 
 use fathom_disk::budget::Budget;
@@ -20,29 +19,11 @@ use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
 use crate::resources::Resources;
 
-/// An engine that looks for accepting runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LivenessEngine {
-    /// A short nested depth-first search; then all states, and by what fits in memory the fix-point, the double depth-first search, or the fix-point over files.
-    #[default]
-    Auto,
-    /// Nested depth-first search, exact, on the fly; in RAM or on disk.
-    Ndfs,
-    /// Fix-point over a perfect hash, exact.
-    SemiOwcty,
-    /// Fix-point over sorted files, exact, in whatever memory there is.
-    Owcty,
-    /// Another one over all states once they are generated, exact; its entry says how.
-    Generated(&'static Engine),
-    /// Nested depth-first search with three bits per state: it may miss.
-    Bitstate,
-}
-
 /// What a search in a product found out.
 #[derive(Clone, Debug)]
 pub struct Searched {
     /// The engine that decided.
-    pub engine: LivenessEngine,
+    pub engine: &'static Engine,
     /// Why it ended.
     pub ending: Ending,
     /// Distinct states of what was searched.
@@ -86,7 +67,7 @@ pub struct Searched {
 /// What is searched for, and where.
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
-    pub(crate) engine: LivenessEngine,
+    pub(crate) engine: &'a Chosen,
     /// Whether the steps of every cycle all carry every mark, or none does.
     pub(crate) weak: bool,
     /// Which states an accepting run may come back to for ever.
@@ -114,51 +95,7 @@ impl Searched {
     }
 }
 
-impl LivenessEngine {
-    /// Those that miss nothing.
-    pub fn exact() -> impl Iterator<Item = LivenessEngine> {
-        registry::ENGINES
-            .into_iter()
-            .filter_map(LivenessEngine::of)
-            .filter(|engine| *engine != LivenessEngine::Bitstate)
-    }
-
-    /// How an engine looks for accepting runs, if it does.
-    pub fn of(engine: &'static Engine) -> Option<LivenessEngine> {
-        let special = [
-            LivenessEngine::Auto,
-            LivenessEngine::Ndfs,
-            LivenessEngine::SemiOwcty,
-            LivenessEngine::Owcty,
-            LivenessEngine::Bitstate,
-        ];
-        let special = special.into_iter().find(|it| it.name() == engine.name);
-        let generated = matches!(engine.run, Run::Generated(_));
-        special.or_else(|| generated.then_some(LivenessEngine::Generated(engine)))
-    }
-
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            LivenessEngine::Auto => auto::ENGINE.name,
-            LivenessEngine::Ndfs => ndfs::ENGINE.name,
-            LivenessEngine::SemiOwcty => semi_owcty::ENGINE.name,
-            LivenessEngine::Owcty => owcty::ENGINE.name,
-            LivenessEngine::Generated(engine) => engine.name,
-            LivenessEngine::Bitstate => bitstate::ENGINE.name,
-        }
-    }
-
-    /// Whether its runs can last: be gone on with, and leave certificates.
-    pub fn lasts(self) -> bool {
-        matches!(self, LivenessEngine::Auto | LivenessEngine::SemiOwcty | LivenessEngine::Owcty)
-    }
-
-    /// The automaton that suits it: with accepting states, or the smaller one with marks on edges where that makes no other difference.
-    pub(crate) fn automaton(self, property: &LivenessProperty) -> &Automaton {
-        match self {
-            LivenessEngine::SemiOwcty | LivenessEngine::Owcty if !property.is_weak() => &property.generalised,
-            _ => &property.searched,
-        }
-    }
+/// The automaton that suits an engine: with accepting states, or the smaller one with marks on edges where that makes no other difference.
+pub(crate) fn automaton<'p>(engine: &Engine, property: &'p LivenessProperty) -> &'p Automaton {
+    if engine.takes_any_marks() && !property.is_weak() { &property.generalised } else { &property.searched }
 }

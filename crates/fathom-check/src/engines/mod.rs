@@ -5,7 +5,7 @@
 //! | [`figures`] | what did the files of a search take, and where did its time go? |
 //! | [`layer_engine`] | which engine searches breadth-first, and what is left of its search? |
 //! | [`liveness_task`] | what is a search for an accepting run asked, and what does it find out? |
-//! | `nested` | how is an accepting run looked for on the fly, depth-first? |
+//! | `on_the_fly` | how is an accepting run looked for on the fly, and where do files of that go? |
 //! | `counted` | how does an engine that knows accepting states alone search a product with several marks? |
 //! | `semi_external` | how is a product generated that may not fit in memory, and searched for an accepting run? |
 //! | `states` | where are all states of a system, when something is asked of them that takes memory, too? |
@@ -17,7 +17,7 @@ pub mod figures;
 pub mod layer_engine;
 pub mod liveness_search;
 pub mod liveness_task;
-mod nested;
+mod on_the_fly;
 pub(crate) mod semi_external;
 pub(crate) mod states;
 mod while_generating;

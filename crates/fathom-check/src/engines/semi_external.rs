@@ -7,7 +7,7 @@
 //! What generated the states gives its memory back before the passes. Their files are in a folder of their own: of the home, where ranks stay as the proof that a property holds, or
 //! one that goes away.
 
-use fathom_search::engines::engine::{Engine, Run};
+use fathom_search::engines::engine::{AskGenerated, Chosen, Engine, Run};
 use std::io;
 use std::path::Path as FilePath;
 
@@ -27,7 +27,7 @@ use fathom_search::traces::lasso::Lasso;
 
 use crate::engines::figures::{Layers, PassFigures};
 use crate::engines::layer_engine;
-use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
+use crate::engines::liveness_task::{Searched, Task};
 use crate::engines::states::{NEVER, States};
 use crate::error::RunError;
 use crate::folder::home::{Home, HomeError};
@@ -88,7 +88,7 @@ pub(crate) fn decide(
     generated: layer_engine::Searched,
 ) -> Result<Searched, RunError> {
     let choice = Choice::of(system, task, &generated)?;
-    let task = &Task { engine: choice.engine, ..*task };
+    let task = &Task { engine: &choice.engine, ..*task };
     let mut searched = Searched::of(task, &generated);
     if let Some(Some(finding)) = generated.outcome.findings.0.first() {
         match found(system, &generated, task, finding).map_err(RunError::from) {
@@ -103,7 +103,8 @@ pub(crate) fn decide(
     if outcome.ending != Ending::Complete || gave_up.is_some() {
         return Ok(searched);
     }
-    if let Some(said) = choice.said(task.engine).filter(|_| task.engine != LivenessEngine::SemiOwcty) {
+    if let Some(said) = choice.said(task.engine.engine).filter(|_| task.engine.engine != &semi_owcty::ENGINE)
+    {
         task.monitor.say(&said);
     }
     let boundary = outcome.boundary.clone();
@@ -145,28 +146,29 @@ fn over_states(
     own_choice: bool,
     (kept, layers): (auto::Kept, (u64, Vec<u8>)),
     used: u64,
-) -> (LivenessEngine, Result<Passed, RunError>) {
+) -> (&'static Engine, Result<Passed, RunError>) {
+    let engine = task.engine.engine;
     let mut states = match States::new(system, kept, layers, task.budget, task.monitor) {
-        Err(error) => return (task.engine, Err(error.into())),
+        Err(error) => return (engine, Err(error.into())),
         Ok(states) => states,
     };
     let used = if states.are_on_disk() { used } else { 0 };
     if let Some(limit) = task.home.and_then(|home| home.settings().limit).filter(|limit| used > *limit) {
-        return (task.engine, Err(SearchError::DiskLimit { used, limit }.into()));
+        return (engine, Err(SearchError::DiskLimit { used, limit }.into()));
     }
     let passed = states.ask(&|reached| passes(system, task, reached, used));
     let out_of_memory = matches!(passed, Err(RunError::Search(SearchError::Budget(_))));
-    if !own_choice || task.engine == LivenessEngine::Owcty || !out_of_memory {
-        return (task.engine, passed);
+    if !own_choice || engine == &owcty::ENGINE || !out_of_memory {
+        return (engine, passed);
     }
     task.monitor.say("the memory does not suffice for bits by number: passes over sorted files decide");
-    let task = Task { engine: LivenessEngine::Owcty, ..*task };
-    (task.engine, states.ask(&|reached| passes(system, &task, reached, used)))
+    let task = Task { engine: &Chosen::plain(&owcty::ENGINE), ..*task };
+    (&owcty::ENGINE, states.ask(&|reached| passes(system, &task, reached, used)))
 }
 
 /// The engine for all states, and why that one.
 struct Choice {
-    engine: LivenessEngine,
+    engine: Chosen,
     /// The states that may recur and the memory, if it was chosen by these.
     why: Option<(u64, u64)>,
 }
@@ -178,8 +180,8 @@ impl Choice {
         task: &Task<'_>,
         generated: &layer_engine::Searched,
     ) -> Result<Choice, RunError> {
-        if task.engine != LivenessEngine::Auto {
-            return Ok(Choice { engine: task.engine, why: None });
+        if !matches!(task.engine.engine.run, Run::Chooses { .. }) {
+            return Ok(Choice { engine: task.engine.clone(), why: None });
         }
         let lasts = task.home.is_some_and(|home| home.settings().lasts());
         let memory = task.budget.limit() as u64;
@@ -187,7 +189,7 @@ impl Choice {
         let layers = &generated.outcome.layers;
         if fits(layers.sum(), FIX_POINT_BITS) {
             let why = Some((layers.sum(), memory));
-            return Ok(Choice { engine: LivenessEngine::SemiOwcty, why });
+            return Ok(Choice { engine: Chosen::plain(&semi_owcty::ENGINE), why });
         }
         // Only states that may recur are numbered, unless all are to be proven something of; to count them takes a look at all.
         let numbered = if lasts && !task.weak {
@@ -197,13 +199,13 @@ impl Choice {
         };
         let numbered = numbered.unwrap_or(layers.sum());
         let engine = if fits(numbered, FIX_POINT_BITS) {
-            LivenessEngine::SemiOwcty
+            &semi_owcty::ENGINE
         } else if fits(numbered, DEPTH_FIRST_BITS) && !lasts && system.shape().mark_count <= 1 {
-            LivenessEngine::Generated(&ddfs::ENGINE)
+            &ddfs::ENGINE
         } else {
-            LivenessEngine::Owcty
+            &owcty::ENGINE
         };
-        Ok(Choice { engine, why: Some((numbered, memory)) })
+        Ok(Choice { engine: Chosen::plain(engine), why: Some((numbered, memory)) })
     }
 
     /// Whether the user did not choose.
@@ -212,23 +214,19 @@ impl Choice {
     }
 
     /// Why an engine decides, if the user did not choose.
-    fn said(&self, engine: LivenessEngine) -> Option<String> {
+    fn said(&self, engine: &Engine) -> Option<String> {
         let (states, memory) = self.why?;
         let bits = |bits: u64, fit: &str| {
             format!("{bits} bits for each of {states} states {fit} in {memory} bytes of memory")
         };
-        Some(match engine {
-            LivenessEngine::Owcty => format!(
-                "{}: passes over sorted files",
-                bits(if self.engine == engine { DEPTH_FIRST_BITS } else { FIX_POINT_BITS }, "do not fit")
-            ),
-            LivenessEngine::Generated(_) => {
-                format!(
-                    "{}, {DEPTH_FIRST_BITS} do: depth-first by number",
-                    bits(FIX_POINT_BITS, "do not fit")
-                )
-            }
-            _ => format!("{}: passes by number", bits(FIX_POINT_BITS, "fit")),
+        Some(if engine == &owcty::ENGINE {
+            let bits_wanted = if self.engine.engine == engine { DEPTH_FIRST_BITS } else { FIX_POINT_BITS };
+            format!("{}: passes over sorted files", bits(bits_wanted, "do not fit"))
+        } else if engine == &ddfs::ENGINE {
+            let misfit = bits(FIX_POINT_BITS, "do not fit");
+            format!("{misfit}, {DEPTH_FIRST_BITS} do: depth-first by number")
+        } else {
+            format!("{}: passes by number", bits(FIX_POINT_BITS, "fit"))
         })
     }
 }
@@ -275,12 +273,12 @@ fn passes(
             .map_or(u64::MAX, |limit| limit.saturating_sub(used)),
         commit_every: task.home.map_or(NEVER, |home| home.settings().commit_every),
     };
+    let Run::Generated { run, .. } = task.engine.engine.run else {
+        unreachable!("the engine {} is not asked about all states", task.engine.engine.name)
+    };
+    let chosen = task.engine;
     let Some(home) = lasting else {
-        return Ok(match task.engine {
-            LivenessEngine::Generated(engine) => over_generated(engine, &search, reached)?,
-            LivenessEngine::Owcty => owcty::run(&search, reached)?,
-            _ => semi_owcty::run(&search, reached)?,
-        });
+        return Ok(run(AskGenerated { search: &search, reached, chosen, lasting: None })?);
     };
     let directory = RunDirectory::open_within(&volume, home.tag(), search.room.budget());
     let mut directory = directory.map_err(SearchError::from)?;
@@ -288,27 +286,12 @@ fn passes(
         // A run that had come to its end is asked again.
         return Ok(Passed { classes: Some(0), ..Passed::default() });
     }
-    let passed = match task.engine {
-        LivenessEngine::Generated(engine) => over_generated(engine, &search, reached)?,
-        LivenessEngine::Owcty => owcty::run_certified(&search, reached, &mut directory, home.tag())?,
-        _ => semi_owcty::run_certified(&search, reached, &mut directory, home.tag())?,
-    };
+    let passed =
+        run(AskGenerated { search: &search, reached, chosen, lasting: Some((&mut directory, home.tag())) })?;
     // What was needed for the passes goes; what is committed stays.
     drop(directory);
     RunDirectory::open(&volume, home.tag()).map_err(SearchError::from)?;
     Ok(passed)
-}
-
-/// Asks an engine about all states.
-fn over_generated(
-    engine: &Engine,
-    search: &Search<'_>,
-    reached: &dyn Reached,
-) -> Result<Passed, SearchError> {
-    let Run::Generated(run) = engine.run else {
-        unreachable!("the engine {} is not asked about all states", engine.name)
-    };
-    run(search, reached)
 }
 
 /// The way to a fault.
@@ -331,7 +314,7 @@ impl Searched {
     fn of(task: &Task<'_>, generated: &layer_engine::Searched) -> Searched {
         let layer_engine::Searched { engine, outcome, gave_up, disk, .. } = generated;
         Searched {
-            engine: task.engine,
+            engine: task.engine.engine,
             ending: outcome.ending,
             states: outcome.layers.sum(),
             transitions: outcome.transitions,

@@ -7,7 +7,7 @@
 //! What either finds ends the generation; it is a run like any other, replayed before it is told. If nothing is found their memory is given back, and the engine for all states decides.
 
 use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::ram;
+use fathom_search::engines::{bitstate, ram};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ use fathom_search::task::{Ending, LayerSizes, Observer, Progress};
 use fathom_search::traces::lasso::Lasso;
 
 use crate::engines::layer_engine;
-use crate::engines::liveness_task::{LivenessEngine, Searched, Task};
-use crate::engines::{counted, nested, semi_external};
+use crate::engines::liveness_task::{Searched, Task};
+use crate::engines::{counted, on_the_fly, semi_external};
 use crate::error::RunError;
 use crate::model::system::System;
 
@@ -119,7 +119,7 @@ fn hunt(
     let budget = Budget::new(bytes);
     let share = Share { inner: task.observer, over, began: Instant::now(), rested: AtomicU64::new(0) };
     let hunting = Task {
-        engine: LivenessEngine::Bitstate,
+        engine: &Chosen::plain(&bitstate::ENGINE),
         generation: &Chosen::plain(&ram::ENGINE),
         stack: None,
         home: None,
@@ -129,7 +129,7 @@ fn hunt(
         ..*task
     };
     // A hunt that fails has found nothing.
-    if let Ok(found) = counted::search(product, &hunting, nested::search)
+    if let Ok(found) = counted::search(product, &hunting, on_the_fly::search)
         && found.ending == Ending::Found
         && found.lasso.is_some()
     {
@@ -208,6 +208,7 @@ fn rest(elapsed: Duration, rested: Duration) -> Option<Duration> {
 mod tests {
     use std::path::Path;
 
+    use fathom_search::engines::auto;
     use fathom_search::traces::path::Room;
 
     use super::*;
@@ -231,7 +232,7 @@ mod tests {
         let (budget, clock) = (Budget::new(64 << 20), Clock::new(None));
         let resources = Resources { threads: 1, ..Resources::of_this_machine() };
         let task = Task {
-            engine: LivenessEngine::Auto,
+            engine: &Chosen::plain(&auto::ENGINE),
             weak: property.is_weak(),
             recurs: &|record| product.recurs(record),
             stop_at_fault: true,

@@ -286,7 +286,8 @@ impl<'m> Simulation<'m> {
 
     /// Whether a walk stops here: at a breakpoint, or at a violation.
     pub fn stops_here(&self) -> bool {
-        self.breakpoints().iter().any(|(_, is_true)| *is_true) || self.properties().iter().any(|it| it.violated)
+        self.breakpoints().iter().any(|(_, is_true)| *is_true)
+            || self.properties().iter().any(|it| it.violated)
     }
 
     fn relabel(&mut self) {
@@ -383,7 +384,8 @@ impl<'m> Simulation<'m> {
             }
         }
         let stem = saved.stem.len().saturating_sub(1);
-        self.cycle = Some((stem, self.actions.len())).filter(|(start, end)| start < end && !saved.cycle.is_empty());
+        self.cycle =
+            Some((stem, self.actions.len())).filter(|(start, end)| start < end && !saved.cycle.is_empty());
         self.back(self.at.saturating_sub(count));
         Ok(())
     }

@@ -14,9 +14,11 @@ use fathom_disk::budget::{Budget, Charge};
 use fathom_disk::hash::{hash_key, hash_word};
 use fathom_model::record::Records;
 
-use super::engine::{Body, Engine, Files, Run, Threads};
+use super::engine::{AskRuns, Body, Engine, Files, Run, Threads};
+use super::ndfs;
 use crate::error::SearchError;
-use crate::stores::visited::{Colour, Insertion, StoreFigures, Visited, insert_each};
+use crate::liveness::on_the_fly::Outcome;
+use crate::stores::visited::{Colour, Insertion, PerColour, StoreFigures, Visited, insert_each};
 
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
@@ -35,8 +37,17 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[],
     options: &[],
-    run: Run::Both,
+    run: Run::Lossy(on_the_fly),
 };
+
+/// Looks for accepting runs as the registry asks.
+fn on_the_fly(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
+    let budget = ask.room.budget();
+    // The rest is for the stacks, and for the run that is told.
+    let bits = || Bitstate::new(budget, budget.limit() / 4);
+    let mut visited = PerColour([bits()?, bits()?]);
+    ndfs::run(ask.system, &mut visited, ask.room, &ndfs::Settings::of(ask), ask.observer)
+}
 
 /// The policy.
 #[derive(Debug)]

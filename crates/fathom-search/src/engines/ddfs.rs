@@ -15,7 +15,7 @@ use fathom_disk::log::Queue;
 use fathom_model::record::Records;
 use fathom_model::steps::Columns;
 
-use super::engine::{Body, Engine, Files, Run, Store, Threads};
+use super::engine::{Body, Engine, Files, Marks, Run, Store, Threads};
 use crate::bodies::depth_first::stack::spilling::{Spill, Spilling};
 use crate::bodies::depth_first::{Purpose, Walk};
 use crate::error::SearchError;
@@ -43,7 +43,7 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[Store::Tier],
     options: &[],
-    run: Run::Generated(run),
+    run: Run::Generated { marks: Marks::One, run: |ask| run(ask.search, ask.reached) },
 };
 
 /// Bytes of a block of the file of accepting states, at most.

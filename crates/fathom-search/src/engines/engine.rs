@@ -6,17 +6,21 @@
 use std::fmt;
 use std::time::Duration;
 
+use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
+use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
 use crate::files::closed_set::Reached;
 use crate::files::closing_cost::ClosingCost;
 use crate::files::disk_use::DiskUse;
+use crate::liveness::on_the_fly;
 use crate::liveness::semi_external::{self, Search};
 use crate::stores::Layered;
-use crate::task::{Outcome, Task};
+use crate::task::{Observer, Outcome, Task};
+use crate::traces::path::Room;
 
 /// What is called so, what it answers, and what that costs.
 pub struct Engine {
@@ -112,11 +116,16 @@ pub enum Run {
     /// Questions about states, by expanding all of them.
     States(fn(&Ask<'_>) -> Result<Answer, SearchError>),
     /// Questions about infinite runs, on the fly.
-    Runs,
-    /// Questions about infinite runs of systems with one mark at most, over all states once they are generated.
-    Generated(fn(&Search<'_>, &dyn Reached) -> Result<semi_external::Outcome, SearchError>),
-    /// Both.
-    Both,
+    Runs(fn(&AskRuns<'_>) -> Result<on_the_fly::Outcome, SearchError>),
+    /// Questions about infinite runs, over all states once they are generated.
+    Generated {
+        /// How many marks the system may have.
+        marks: Marks,
+        /// How it is done.
+        run: fn(AskGenerated<'_>) -> Result<semi_external::Outcome, SearchError>,
+    },
+    /// Both, and it may miss something: questions about states by random bits, about infinite runs on the fly.
+    Lossy(fn(&AskRuns<'_>) -> Result<on_the_fly::Outcome, SearchError>),
     /// Both, by choosing other engines.
     Chooses {
         /// What it does for questions about states.
@@ -124,6 +133,15 @@ pub enum Run {
         /// What it does when states are counted, in a sentence.
         exploring: &'static str,
     },
+}
+
+/// How many marks a system may have that an engine looks for accepting runs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// One at most: several are counted before.
+    One,
+    /// Any number.
+    Any,
 }
 
 /// Something that can be chosen about an engine.
@@ -159,6 +177,41 @@ pub struct Ask<'a> {
     pub chosen: &'a Chosen,
     /// How far a state has come, if that was chosen: by what an option of the kind [`OptionValue::Expression`] says.
     pub measure: Option<Measure<'a>>,
+}
+
+/// What an engine is asked that looks for accepting runs on the fly.
+#[derive(Clone, Copy)]
+pub struct AskRuns<'a> {
+    /// The system: it has one mark, and acceptance is of states.
+    pub system: &'a dyn TransitionSystem,
+    /// Whether the states of every cycle are all accepting, or none is.
+    pub weak: bool,
+    /// Whether to end at a fault.
+    pub stop_at_fault: bool,
+    /// The most steps of a path.
+    pub max_depth: Option<u64>,
+    /// What was chosen about the engine.
+    pub chosen: &'a Chosen,
+    /// Where its files go, if it has any: always if it is an engine with files, else if its states are to be stored on disk.
+    pub volume: Option<&'a Volume>,
+    /// Where the path goes, if not there, too.
+    pub stack: Option<&'a Volume>,
+    /// All memory that is taken, and where a run goes that is told.
+    pub room: &'a Room,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+}
+
+/// What an engine is asked that looks for accepting runs among all states of a finished search.
+pub struct AskGenerated<'a> {
+    /// What is searched, and with what.
+    pub search: &'a Search<'a>,
+    /// The states.
+    pub reached: &'a dyn Reached,
+    /// What was chosen about the engine.
+    pub chosen: &'a Chosen,
+    /// Where it is committed what is to last, and what its files are marked with. Of engines that resume alone.
+    pub lasting: Option<(&'a mut RunDirectory, Tag)>,
 }
 
 /// A number for each of some states.
@@ -223,12 +276,27 @@ pub struct OptionError(String);
 impl Engine {
     /// Whether it answers questions about states.
     pub fn answers_states(&self) -> bool {
-        !matches!(self.run, Run::Runs | Run::Generated(_))
+        !matches!(self.run, Run::Runs(_) | Run::Generated { .. })
     }
 
     /// Whether it answers questions about infinite runs.
     pub fn answers_runs(&self) -> bool {
         !matches!(self.run, Run::States(_))
+    }
+
+    /// Whether it misses nothing.
+    pub fn is_exact(&self) -> bool {
+        !matches!(self.run, Run::Lossy(_))
+    }
+
+    /// Whether it looks for accepting runs on the fly.
+    pub fn is_on_the_fly(&self) -> bool {
+        matches!(self.run, Run::Runs(_) | Run::Lossy(_))
+    }
+
+    /// Whether it takes a system with several marks as it is, to look for accepting runs.
+    pub fn takes_any_marks(&self) -> bool {
+        matches!(self.run, Run::Generated { marks: Marks::Any, .. })
     }
 
     /// Whether it searches depth-first, with a path that may be on disk.

@@ -18,7 +18,7 @@
 //! Memory: that of the first search, and after it a word and about 6 bits per state. Rounds: as many as there are candidates, at worst; mostly few. Each comes to the same values in whatever order states have
 //! their turns, however often: unlike counts, the greatest value bears to be offered twice.
 
-use super::engine::{Body, Engine, Files, Run, Store, Threads};
+use super::engine::{Body, Engine, Files, Marks, Run, Store, Threads};
 use crate::bodies::passes::values::Held;
 use crate::bodies::passes::{Passes, Rule, Task};
 use crate::error::SearchError;
@@ -47,7 +47,7 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[Store::Tier],
     options: &[],
-    run: Run::Generated(run),
+    run: Run::Generated { marks: Marks::One, run: |ask| run(ask.search, ask.reached) },
 };
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached, of a system with one mark at most.

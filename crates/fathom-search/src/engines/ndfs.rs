@@ -20,14 +20,17 @@ use fathom_disk::storage::Volume;
 use fathom_model::steps::Columns;
 use fathom_model::system::TransitionSystem;
 
-use super::engine::{Body, Engine, Files, Run, Store, Threads};
+use super::engine::{AskRuns, Body, Engine, Files, Run, Store, Threads};
 use crate::bodies::depth_first::stack::in_memory::InMemory;
 use crate::bodies::depth_first::stack::indexed::Indexed;
 use crate::bodies::depth_first::stack::spilling::{Spill, Spilling};
 use crate::bodies::depth_first::stack::{OnPath, PathStack};
 use crate::bodies::depth_first::{Found, Purpose, Walk};
 use crate::error::SearchError;
-use crate::stores::visited::{Colour, Visited};
+use crate::liveness::on_the_fly::Outcome;
+use crate::stores::disk_set::DiskSet;
+use crate::stores::exact::ExactSet;
+use crate::stores::visited::{Colour, PerColour, Visited};
 use crate::task::{Ending, Observer};
 use crate::traces::lasso::Lasso;
 use crate::traces::path::Room;
@@ -49,7 +52,7 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[Store::Ram, Store::Tier],
     options: &[],
-    run: Run::Runs,
+    run: Run::Runs(on_the_fly),
 };
 
 /// What a search is asked.
@@ -65,31 +68,39 @@ pub struct Settings<'a> {
     pub stack: Option<(&'a Volume, usize)>,
 }
 
-/// What a search found out.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Why it ended. [`Ending::Depth`] if successors were left out.
-    pub ending: Ending,
-    /// States that the blue search entered.
-    pub states: u64,
-    /// Steps from them; faulting ones are not counted.
-    pub transitions: u64,
-    /// States expanded by both searches.
-    pub visits: u64,
-    /// Steps made by both.
-    pub edges: u64,
-    /// Faulting steps from the states of the blue search, and faulting starts.
-    pub faults: u64,
-    /// States of the blue search whose labels faulted.
-    pub label_faults: u64,
-    /// States whose successors were left out.
-    pub cut: u64,
-    /// The longest path.
-    pub deepest: u64,
-    /// A run that is accepting.
-    pub lasso: Option<Lasso>,
-    /// How a fault was first met.
-    pub fault: Option<Found>,
+/// The part of memory for each of two paths on disk: one in so many.
+const STACK_PART: usize = 16;
+
+/// Searches as the registry asks: with exact sets in memory, or on disk if there is a volume for them.
+fn on_the_fly(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
+    let AskRuns { system, room, observer, .. } = *ask;
+    let (shape, budget) = (system.shape(), room.budget());
+    let settings = Settings::of(ask);
+    let Some(volume) = ask.volume else {
+        let set = || ExactSet::new(shape.width_bits, budget);
+        return run(system, &mut PerColour([set()?, set()?]), room, &settings, observer);
+    };
+    // The rest is for filters, and for the steps of a state.
+    let bytes = budget.limit() / 4;
+    let set = |name| DiskSet::new(shape, volume, name, bytes, budget);
+    let mut visited = PerColour([set("visited")?, set("red")?]);
+    match run(system, &mut visited, room, &settings, observer) {
+        Err(error) if error.is_want_of_room() => Ok(Outcome::without_room(visited.0[0].len(), error)),
+        outcome => outcome,
+    }
+}
+
+impl<'a> Settings<'a> {
+    /// What the registry asks.
+    pub(crate) fn of(ask: &AskRuns<'a>) -> Settings<'a> {
+        let bytes = ask.room.budget().limit() / STACK_PART;
+        Settings {
+            stop_at_fault: ask.stop_at_fault,
+            max_depth: ask.max_depth,
+            weak: ask.weak,
+            stack: ask.stack.or(ask.volume).map(|volume| (volume, bytes)),
+        }
+    }
 }
 
 /// Searches a system with one acceptance set, of states, for an accepting run. The store of what was visited is the caller's, has two colours, and is empty.
@@ -136,6 +147,7 @@ pub fn run(
         deepest: first.deepest,
         lasso: blue.lasso,
         fault: blue.fault,
+        no_room: None,
     })
 }
 

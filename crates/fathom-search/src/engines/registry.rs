@@ -28,6 +28,11 @@ pub fn named(name: &str) -> Option<&'static Engine> {
     ENGINES.into_iter().find(|engine| engine.name == name)
 }
 
+/// Those that answer questions about infinite runs, and miss nothing.
+pub fn for_runs() -> impl Iterator<Item = &'static Engine> {
+    ENGINES.into_iter().filter(|engine| engine.answers_runs() && engine.is_exact())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,6 +20,7 @@ use fathom_search::error::SearchError;
 use fathom_search::files::closed_set::{ALL_RECUR, KeptLayers, Reached, Recurs};
 use fathom_search::files::finished::Finished;
 use fathom_search::files::successor_graph::GraphUse;
+use fathom_search::liveness::on_the_fly;
 use fathom_search::liveness::semi_external::{Outcome, Search};
 use fathom_search::stores::disk_set::DiskSet;
 use fathom_search::stores::exact::ExactSet;
@@ -112,7 +113,7 @@ fn nested_once(system: &dyn TransitionSystem, weak: bool) -> Option<Lasso> {
 }
 
 /// How a nested search that came to its end has ended.
-fn ending(outcome: &ndfs::Outcome) -> Ending {
+fn ending(outcome: &on_the_fly::Outcome) -> Ending {
     if outcome.lasso.is_some() { Ending::Found } else { Ending::Complete }
 }
 

@@ -118,7 +118,6 @@ fn run_behaviour(
             if differences.is_empty() {
                 let audit = |scratch: &Volume, budget: &Budget, watcher: &Watcher| {
                     let audit = BehaviourAudit {
-                        model,
                         property: &property,
                         behaviour,
                         states: &committed.states,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use fathom_check::answers::check::{self, Checked};
-use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+use fathom_check::answers::liveness::{self, LivenessSettings};
 use fathom_check::answers::{hunt, possibility};
 use fathom_check::folder::home::Home;
 use fathom_check::folder::identity::Identity;
@@ -147,25 +147,25 @@ fn refuse_contradictions(
 }
 
 /// The engine for infinite runs, if any are asked about.
-fn liveness_engine(settings: &CheckSettings, asked: bool) -> anyhow::Result<LivenessEngine> {
-    let name = settings.engine.engine.name;
+fn liveness_engine(settings: &CheckSettings, asked: bool) -> anyhow::Result<Chosen> {
+    let Chosen { engine, .. } = settings.engine;
+    let name = engine.name;
     anyhow::ensure!(
-        asked || !matches!(settings.engine.engine.run, Run::Runs | Run::Generated(_)),
+        asked || engine.answers_states(),
         "the engine {name} answers questions about infinite runs alone, and none is asked: leave --engine out, or add --ltl F"
     );
-    let engine = match LivenessEngine::of(settings.engine.engine) {
-        Some(engine) => engine,
-        None if asked => anyhow::bail!(
-            "the engine {name} answers no question about infinite runs: leave --engine out, or name what to check with --only"
-        ),
-        None => LivenessEngine::default(),
-    };
+    if !asked {
+        return Ok(Chosen::plain(&auto::ENGINE));
+    }
     anyhow::ensure!(
-        !settings.disk.lasts() || engine.lasts() || !asked,
-        "the engine {} leaves no certificate: leave --engine out, or choose semi-owcty",
-        engine.name()
+        engine.answers_runs(),
+        "the engine {name} answers no question about infinite runs: leave --engine out, or name what to check with --only"
     );
-    Ok(engine)
+    anyhow::ensure!(
+        !settings.disk.lasts() || engine.resumes,
+        "the engine {name} leaves no certificate: leave --engine out, or choose semi-owcty"
+    );
+    Ok(settings.engine.clone())
 }
 
 /// Answers a question about infinite runs, with a place for files if the engine may have any.
@@ -176,12 +176,12 @@ fn liveness_checked(
     settings: &CheckSettings,
     session: &Session,
 ) -> anyhow::Result<Checked> {
-    let home = match liveness.engine {
-        LivenessEngine::Ndfs | LivenessEngine::Bitstate => None,
-        _ => {
-            let identity = liveness.identity(model, property, &settings.model)?;
-            Some(home(&settings.disk, liveness.generation.engine, identity, settings.output.quiet, session)?)
-        }
+    let on_the_fly = liveness.engine.engine.is_on_the_fly();
+    let home = if on_the_fly {
+        None
+    } else {
+        let identity = liveness.identity(model, property, &settings.model)?;
+        Some(home(&settings.disk, liveness.generation.engine, identity, settings.output.quiet, session)?)
     };
     let watcher = watcher(session, &settings.output, &settings.resources, home.as_ref())?;
     let outcome = liveness::check(model, property, liveness, &settings.resources, &watcher, home.as_ref());
@@ -210,12 +210,12 @@ fn states_checked(
     };
     match settings.engine.engine.run {
         Run::States(_) | Run::Chooses { .. } => layers(&settings.engine),
-        Run::Both => {
+        Run::Lossy(_) => {
             let watcher = watcher(session, &settings.output, resources, None)?;
             Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
         }
         // It is for the formulas; what is asked about states has the default engine.
-        Run::Runs | Run::Generated(_) => layers(&Chosen::plain(&auto::ENGINE)),
+        Run::Runs(_) | Run::Generated { .. } => layers(&Chosen::plain(&auto::ENGINE)),
     }
 }
 

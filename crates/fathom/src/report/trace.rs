@@ -269,7 +269,7 @@ mod tests {
     use super::*;
     use crate::report::json;
     use fathom_check::answers::check::{self, Checked, Stop};
-    use fathom_check::answers::liveness::{self, LivenessEngine, LivenessSettings};
+    use fathom_check::answers::liveness::{self, LivenessSettings};
     use fathom_check::model::assemble::{Language, ModelOptions};
     use fathom_check::monitor::Clock;
     use fathom_check::questions::liveness_property::LivenessQuestions;
@@ -278,7 +278,7 @@ mod tests {
     use fathom_check::resources::Resources;
     use fathom_check::simulate::Simulation;
     use fathom_search::engines::engine::Chosen;
-    use fathom_search::engines::ram;
+    use fathom_search::engines::{ndfs, ram};
 
     /// Counts to `last`, and then goes on from `again`, for ever.
     fn counter(last: u32, again: u32) -> Model {
@@ -302,7 +302,7 @@ mod tests {
             LivenessQuestions { formulas: vec![formula.to_owned()], ..LivenessQuestions::default() };
         let property = questions.properties(model).unwrap().pop().unwrap();
         let settings = LivenessSettings {
-            engine: LivenessEngine::Ndfs,
+            engine: Chosen::plain(&ndfs::ENGINE),
             fair: Vec::new(),
             faults: Faults::Stop,
             generation: Chosen::plain(&ram::ENGINE),

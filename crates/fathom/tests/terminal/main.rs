@@ -122,9 +122,15 @@ fn a_signal_asks_for_everything_at_once() {
     kill_process(Pid::from_child(&child), Signal::INT).expect("it can be signalled");
     assert_eq!(ended(&mut child), Some(3));
     let text = text.join().expect("it reads");
-    for part in
-        ["layer ", "\n  states ", " states/s", "\n  memory ", "\n  disk ", " of 1.0 GiB, ", "\n  checkpoint  "]
-    {
+    for part in [
+        "layer ",
+        "\n  states ",
+        " states/s",
+        "\n  memory ",
+        "\n  disk ",
+        " of 1.0 GiB, ",
+        "\n  checkpoint  ",
+    ] {
         assert!(text.contains(part), "{part:?} in {text}");
     }
 }

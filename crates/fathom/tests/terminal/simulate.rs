@@ -20,10 +20,7 @@ fn fathom() -> Command {
 #[test]
 fn a_model_is_stepped_through_on_the_full_screen() {
     let Some(mut screen) = Screen::new(30, 120) else {
-        return skipped(
-            "a_model_is_stepped_through_on_the_full_screen",
-            "there is no pseudo-terminal here",
-        );
+        return skipped("a_model_is_stepped_through_on_the_full_screen", "there is no pseudo-terminal here");
     };
     let mut command = fathom();
     command.args(["simulate", &format!("{MODELS}/broken_lock.dve")]);
@@ -31,7 +28,14 @@ fn a_model_is_stepped_through_on_the_full_screen() {
     let mut child = screen.start(&mut command);
     screen.wait_for("the initial state", |text| text.contains("after 0 steps") && text.contains("idle"));
     let first = screen.text();
-    for part in ["state", "variable", "taken", " 1  P_0: idle -> seen_free  (line 19)", "deadlock", "coverage: 0 of 9"] {
+    for part in [
+        "state",
+        "variable",
+        "taken",
+        " 1  P_0: idle -> seen_free  (line 19)",
+        "deadlock",
+        "coverage: 0 of 9",
+    ] {
         assert!(first.contains(part), "{part:?} in\n{first}");
     }
     // By number, by choice, back, and forward again along what was taken back.
@@ -88,7 +92,8 @@ fn a_saved_lasso_goes_round_its_cycle() {
     let mut child = screen.start(fathom().args(["simulate", &model]).current_dir(folder.path()));
     screen.wait_for("the initial state", |text| text.contains("after 0 steps"));
     screen.keys(":trace lasso.json 0\r");
-    screen.wait_for("the trace", |text| text.contains("forward goes round") && text.contains("after 0 steps"));
+    screen
+        .wait_for("the trace", |text| text.contains("forward goes round") && text.contains("after 0 steps"));
     // The stem, and its cycle three times.
     screen.keys(":forward 13\r");
     screen.wait_for("three rounds", |text| text.contains("after 13 steps (a cycle of 4, round 3)"));

@@ -16,7 +16,7 @@ use fathom_disk::value::Join;
 
 use self::checkpoint::{CheckpointLog, Committed};
 use self::elimination::{Elimination, Passes};
-use super::engine::{Body, Engine, Files, Run as EngineRun, Store, Threads};
+use super::engine::{AskGenerated, Body, Engine, Files, Marks, Run as EngineRun, Store, Threads};
 use crate::bodies::passes::by_file::{Kept, Snapshot};
 use crate::error::SearchError;
 use crate::files::closed_set::{ALL_RECUR, Reached, Recurs};
@@ -44,8 +44,16 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[Store::Tier],
     options: &[],
-    run: EngineRun::Generated(run),
+    run: EngineRun::Generated { marks: Marks::Any, run: answer },
 };
+
+/// Searches as the registry asks.
+fn answer(ask: AskGenerated<'_>) -> Result<Outcome, SearchError> {
+    match ask.lasting {
+        Some((directory, tag)) => run_certified(ask.search, ask.reached, directory, tag),
+        None => run(ask.search, ask.reached),
+    }
+}
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached.
 ///

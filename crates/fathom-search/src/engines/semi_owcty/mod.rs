@@ -16,7 +16,7 @@ use fathom_disk::run::Tag;
 
 use self::checkpoint::{CheckpointLog, Committed};
 use self::elimination::Eliminated;
-use super::engine::{Body, Engine, Files, Run, Store, Threads};
+use super::engine::{AskGenerated, Body, Engine, Files, Marks, Run, Store, Threads};
 use crate::bodies::passes::Task;
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
@@ -44,8 +44,16 @@ pub static ENGINE: Engine = Engine {
     layers: false,
     stores: &[Store::Tier],
     options: &[],
-    run: Run::Generated(run),
+    run: Run::Generated { marks: Marks::Any, run: answer },
 };
+
+/// Searches as the registry asks.
+fn answer(ask: AskGenerated<'_>) -> Result<Outcome, SearchError> {
+    match ask.lasting {
+        Some((directory, tag)) => run_certified(ask.search, ask.reached, directory, tag),
+        None => run(ask.search, ask.reached),
+    }
+}
 
 /// Looks for an accepting run among the states that a complete breadth-first search has reached.
 ///

@@ -93,7 +93,8 @@ impl Editor {
     fn delete_word(&mut self) {
         let before = &self.letters[..self.cursor];
         let word_end = before.iter().rposition(|it| !it.is_whitespace()).map_or(0, |last| last + 1);
-        let word_start = before[..word_end].iter().rposition(|it| it.is_whitespace()).map_or(0, |gap| gap + 1);
+        let word_start =
+            before[..word_end].iter().rposition(|it| it.is_whitespace()).map_or(0, |gap| gap + 1);
         self.letters.drain(word_start..self.cursor);
         self.cursor = word_start;
     }

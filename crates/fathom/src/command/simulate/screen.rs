@@ -32,8 +32,7 @@ use crate::report::trace::step_line;
 const COLUMNS_BESIDE: u16 = 80;
 /// How often the screen is drawn anew although nothing happens: it may have another size.
 const IDLE: Duration = Duration::from_millis(250);
-const KEYS: &str =
-    "1-9 enter take  left back  right forward  r random  R run on  : command (find, break, trace, ...)  ? help  q quit";
+const KEYS: &str = "1-9 enter take  left back  right forward  r random  R run on  : command (find, break, trace, ...)  ? help  q quit";
 
 /// What is seen beside the simulation itself.
 #[derive(Debug, Default)]
@@ -189,7 +188,10 @@ impl View {
     fn draw_state(&mut self, frame: &mut Frame<'_>, area: Rect, steering: &Steering<'_>) {
         let earlier = values(steering.simulation.earlier().as_ref());
         let mut now = Vec::new();
-        steering.simulation.state().for_each(&mut |name, value| now.push((name.to_owned(), value.to_string())));
+        steering
+            .simulation
+            .state()
+            .for_each(&mut |name, value| now.push((name.to_owned(), value.to_string())));
         let before: HashMap<String, String> = earlier.into_iter().collect();
         let visible = usize::from(area.height.saturating_sub(3));
         self.scrolled = self.scrolled.min(now.len().saturating_sub(visible));
@@ -207,7 +209,8 @@ impl View {
             Constraint::Percentage(30),
             Constraint::Percentage(25),
         ];
-        let header = Row::new(["", "variable", "value", "before"]).style(Style::new().add_modifier(Modifier::DIM));
+        let header =
+            Row::new(["", "variable", "value", "before"]).style(Style::new().add_modifier(Modifier::DIM));
         let table = Table::new(rows, widths).header(header).block(Block::bordered().title("state"));
         frame.render_widget(table, area);
     }

@@ -101,7 +101,9 @@ impl<'m> Steering<'m> {
 
     fn take(&mut self, number: &str) -> anyhow::Result<Reply> {
         let Ok(number) = number.parse::<usize>() else {
-            return Ok(Reply::Text(format!("`{number}` is neither a number nor a command; `help` lists them\n")));
+            return Ok(Reply::Text(format!(
+                "`{number}` is neither a number nor a command; `help` lists them\n"
+            )));
         };
         let taken = number.checked_sub(1).map_or(Ok(false), |step| self.simulation.take(step))?;
         Ok(match taken {
@@ -197,7 +199,12 @@ impl<'m> Steering<'m> {
 
     fn run_in_words(&self) -> anyhow::Result<String> {
         let mut text = Vec::new();
-        write_run(self.simulation.model(), &self.simulation.trace(&self.room)?, Sheet::on_screen(), &mut text)?;
+        write_run(
+            self.simulation.model(),
+            &self.simulation.trace(&self.room)?,
+            Sheet::on_screen(),
+            &mut text,
+        )?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
