@@ -117,23 +117,8 @@ pub fn random_walks(
     let began = Instant::now();
     let system = CheckedSystem::new(subject, plan, Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
-    let hunt = Hunt {
-        system: system.system(),
-        conditions: &system.conditions,
-        budget: &budget,
-        walks,
-        seed,
-        steps_max: resources.max_depth.unwrap_or(WALK_STEPS),
-        next: AtomicU64::new(0),
-        expanded: AtomicU64::new(0),
-        edges: AtomicU64::new(0),
-        made: AtomicU64::new(0),
-        ended: AtomicU64::new(0),
-        cut: AtomicU64::new(0),
-        caught: Mutex::new(None),
-        seen: Mutex::new(Labels::default()),
-        refusal: Mutex::new(None),
-    };
+    let steps_max = resources.max_depth.unwrap_or(WALK_STEPS);
+    let hunt = Hunt::new(&system, &budget, (walks, steps_max), seed);
     std::thread::scope(|scope| {
         for _ in 1..resources.threads {
             // Those that cannot be started leave their walks to the others.
@@ -159,17 +144,9 @@ pub fn random_walks(
         let found = found.map(|caught| hunt.found(caught, &room, &*monitor.tracing()));
         answers.push(teller.answer(number, found, seen)?);
     }
-    let expanded = hunt.expanded.into_inner();
-    let walks = WalkFigures {
-        wanted: walks,
-        made: hunt.made.into_inner(),
-        ended: hunt.ended.into_inner(),
-        cut: hunt.cut.into_inner(),
-        steps_max: hunt.steps_max,
-        found_after: caught.map(|caught| caught.states.saturating_sub(1)),
-    };
-    let edges = hunt.edges.into_inner();
-    let counts = Counts { visits: expanded, edges, walks: Some(walks), ..Counts::default() };
+    let walks = hunt.figures(caught);
+    let (visits, edges) = (hunt.expanded.into_inner(), hunt.edges.into_inner());
+    let counts = Counts { visits, edges, walks: Some(walks), ..Counts::default() };
     let exploration = Exploration {
         engine: "random walks",
         store: None,
@@ -253,7 +230,46 @@ impl Desk {
     }
 }
 
-impl Hunt<'_> {
+impl<'a> Hunt<'a> {
+    /// So many walks, each of so many steps at most, that begin now.
+    fn new(
+        system: &'a CheckedSystem<'_>,
+        budget: &'a Budget,
+        (walks, steps_max): (u64, u64),
+        seed: u64,
+    ) -> Hunt<'a> {
+        Hunt {
+            system: system.system(),
+            conditions: &system.conditions,
+            budget,
+            walks,
+            seed,
+            steps_max,
+            next: AtomicU64::new(0),
+            expanded: AtomicU64::new(0),
+            edges: AtomicU64::new(0),
+            made: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
+            caught: Mutex::new(None),
+            seen: Mutex::new(Labels::default()),
+            refusal: Mutex::new(None),
+        }
+    }
+
+    /// How the walks ended, and the one that has caught something.
+    fn figures(&self, caught: Option<Caught>) -> WalkFigures {
+        let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        WalkFigures {
+            wanted: self.walks,
+            made: count(&self.made),
+            ended: count(&self.ended),
+            cut: count(&self.cut),
+            steps_max: self.steps_max,
+            found_after: caught.map(|caught| caught.states.saturating_sub(1)),
+        }
+    }
+
     /// Walks until there are no more walks, a lesser walk has found something, or it is time to stop.
     fn work(&self, monitor: &dyn Monitor) {
         let mut seen = Labels::default();
@@ -276,6 +292,7 @@ impl Hunt<'_> {
             }
             let found = self.walk(walk, &mut desk, seen, monitor)?;
             if let Some(found) = found {
+                self.made.fetch_add(1, Ordering::Relaxed);
                 let mut caught = lock(&self.caught);
                 if caught.as_ref().is_none_or(|caught| walk < caught.walk) {
                     *caught = Some(found);
@@ -321,7 +338,6 @@ impl Hunt<'_> {
             seen.0 |= steps.labels(0).0;
             if let Some(condition) = self.conditions.iter().position(|it| it.met(&desk.record, steps, 0)) {
                 let fault = steps.faults().first().copied();
-                self.made.fetch_add(1, Ordering::Relaxed);
                 return Ok(Some(Caught { walk, condition, fault, states }));
             }
             if monitor.stop() {

@@ -311,7 +311,8 @@ impl<'m> Simulation<'m> {
         if self.next_ahead() != Some(number) {
             self.forget_ahead();
         }
-        self.arrive(self.steps.action(number), &self.steps.target(number).to_vec())?;
+        let (action, target) = (self.steps.action(number), self.steps.target(number).to_vec());
+        self.arrive(action, &target)?;
         self.expand();
         Ok(true)
     }

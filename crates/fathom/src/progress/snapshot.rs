@@ -61,7 +61,11 @@ impl Snapshot {
     }
 
     /// The same when all is over: the rate is that of the whole search.
-    pub(super) fn in_all(self) -> Snapshot {
+    pub(super) fn in_all(mut self) -> Snapshot {
+        if self.progress.phase == Phase::Closing {
+            // There was nothing new to close with.
+            self.progress.phase = Phase::Layers;
+        }
         Snapshot { rate: self.rate_in_all, trend: None, end: End::None, ..self }
     }
 }

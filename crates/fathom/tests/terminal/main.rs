@@ -1,5 +1,6 @@
 //! What only a terminal or a signal shows: the live display, colours, and a clean stop.
 
+mod next_steps;
 mod screen;
 mod simulate;
 
