@@ -7,6 +7,21 @@
 //! Memory: [`PROFILE_MAX`] numbers. Of more layers, neighbours are taken together.
 
 /// The sizes of the layers so far.
+///
+/// ```
+/// use fathom_check::forecast::Profile;
+///
+/// let mut profile = Profile::default();
+/// for states in [1, 4, 16, 60, 200, 500, 900, 1_100, 1_000] {
+///     profile.push(states);
+/// }
+/// assert_eq!(profile.forecast(), None);
+/// for states in [800, 550, 330, 180, 90] {
+///     profile.push(states);
+/// }
+/// let forecast = profile.forecast().expect("an end is in sight");
+/// assert!(forecast.low < 80.0 && forecast.high > 80.0);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     /// Sums of so many layers each; the last may have fewer.

@@ -24,7 +24,7 @@ use crate::questions::property::PropertyKind;
 use crate::trace::value::Value;
 use crate::trace::{self, SavedTrace, Trace, TraceStep};
 
-pub use from_here::Sought;
+pub use from_here::{SeekError, Sought};
 
 /// A run that is made step by step.
 #[derive(Debug)]
