@@ -50,6 +50,28 @@ pub(crate) struct Arguments {
     report: Option<PathBuf>,
 }
 
+impl Arguments {
+    /// Instances of such a size whose name contains that.
+    pub(crate) fn of_instances(
+        states: std::ops::RangeInclusive<u64>,
+        only: &str,
+        threads: usize,
+        folder: &Path,
+    ) -> Arguments {
+        Arguments {
+            part: None,
+            max_states: *states.end(),
+            min_states: *states.start(),
+            only: only.to_owned(),
+            threads,
+            folder: folder.to_owned(),
+            declared: false,
+            no_jit: false,
+            report: None,
+        }
+    }
+}
+
 /// Another part of the corpus.
 #[derive(clap::Subcommand)]
 enum Part {
@@ -81,10 +103,32 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(Part::Ltl(part)) = &arguments.part {
         return crate::corpus_ltl::run(part);
     }
+    let mut rows = Vec::new();
+    each_instance(arguments, &mut |row| {
+        println!("{}", line(&row));
+        rows.push(row);
+    })?;
+    let wrong = rows.iter().filter(|row| !row.differences.is_empty()).count();
+    println!("{} instances, {} as published, {wrong} not", rows.len(), rows.len() - wrong);
+    if let Some(report) = &arguments.report {
+        std::fs::write(report, markdown(arguments, &rows))
+            .with_context(|| format!("{}", report.display()))?;
+    }
+    Ok(ExitCode::from(u8::from(wrong > 0)))
+}
+
+/// Explores instances, and hands their names and the sizes of their layers on.
+pub(crate) fn layer_sizes(arguments: &Arguments, each: &mut dyn FnMut(&str, &[u64])) -> anyhow::Result<()> {
+    each_instance(arguments, &mut |row| {
+        each(&row.instance, &row.outcome.layers.iter().collect::<Vec<_>>());
+    })
+}
+
+/// Explores the instances that were asked for.
+fn each_instance(arguments: &Arguments, each: &mut dyn FnMut(Row)) -> anyhow::Result<()> {
     let table = arguments.folder.join("reference.tsv");
     let text =
         std::fs::read_to_string(&table).with_context(|| format!("published figures: {}", table.display()))?;
-    let mut rows = Vec::new();
     for published in published(&text)? {
         let model = arguments.folder.join("models").join(format!("{}.dve", published.instance));
         let size =
@@ -97,16 +141,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         if row.outcome.faults > 0 {
             row = explore(&model, &published, Overflow::Wrap, arguments)?;
         }
-        println!("{}", line(&row));
-        rows.push(row);
+        each(row);
     }
-    let wrong = rows.iter().filter(|row| !row.differences.is_empty()).count();
-    println!("{} instances, {} as published, {wrong} not", rows.len(), rows.len() - wrong);
-    if let Some(report) = &arguments.report {
-        std::fs::write(report, markdown(arguments, &rows))
-            .with_context(|| format!("{}", report.display()))?;
-    }
-    Ok(ExitCode::from(u8::from(wrong > 0)))
+    Ok(())
 }
 
 fn published(text: &str) -> anyhow::Result<Vec<Published>> {

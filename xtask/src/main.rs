@@ -6,6 +6,7 @@ mod bench;
 mod corpus;
 mod corpus_ltl;
 mod emit_c;
+mod estimate;
 mod explorer;
 mod lassos;
 mod printed;
@@ -41,6 +42,8 @@ enum Task {
     Explorer(explorer::Arguments),
     /// Measure how long the lassos are that are shown, against the shortest there are.
     Lassos(lassos::Arguments),
+    /// Hold the estimate of the end against spaces whose sizes are known.
+    Estimate(estimate::Arguments),
     /// Check random Murphi programs and compare with rumur.
     Rumur(rumur::Arguments),
     /// Build with one deliberate defect at a time; each must turn tests red.
@@ -59,6 +62,7 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         Task::EmitC(arguments) => emit_c::run(&arguments),
         Task::Explorer(arguments) => explorer::run(&arguments),
         Task::Lassos(arguments) => lassos::run(&arguments),
+        Task::Estimate(arguments) => estimate::run(&arguments),
         Task::Rumur(arguments) => rumur::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),

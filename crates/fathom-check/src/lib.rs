@@ -17,6 +17,7 @@
 //! | [`export`] | how is a state space written for other programs? |
 //! | [`resources`] | what may a search use, and when does it give up? |
 //! | [`monitor`] | who watches a search from outside? |
+//! | [`forecast`] | how many states are still to come, as far as the sizes of layers tell? |
 //! | [`limit`] | why does a search end before it is complete? |
 //! | [`error`] | why could a search not be made? |
 //! | [`machine`] | how much memory is there, and how much was taken? |
@@ -28,6 +29,7 @@ pub mod error;
 pub mod export;
 pub mod folder;
 pub mod follow;
+pub mod forecast;
 pub mod given;
 pub mod limit;
 pub mod machine;

@@ -50,10 +50,15 @@ pub fn resident() -> Option<u64> {
 
 /// Bytes that went to devices and came from them so far; none where the system does not tell.
 pub fn device_bytes() -> Option<u64> {
+    device_traffic().map(|(read, written)| read + written)
+}
+
+/// Bytes that came from devices so far, and that went to them; none where the system does not tell.
+pub fn device_traffic() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/self/io").ok()?;
     let field =
         |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok();
-    Some(field("read_bytes:")? + field("write_bytes:")?)
+    Some((field("read_bytes:")?, field("write_bytes:")?))
 }
 
 /// How many threads can run at once.

@@ -43,6 +43,52 @@ fn random_walks_are_the_same_for_every_number_of_threads() {
 }
 
 #[test]
+fn what_a_walk_finds_is_shortened() {
+    let model = model("lost_update");
+    let plan = plan(&model, "not (Judge.done and counter == 3)");
+    let resources = Resources { threads: 1, ..Resources::of_this_machine() };
+    let mut shortened = 0;
+    for seed in 0..5 {
+        let checked = random_walks(&model, &plan, 100_000, seed, &resources, &Clock::new(None));
+        let checked = checked.unwrap_or_else(|error| panic!("{error}"));
+        let trace = checked.answers[0].trace.as_ref().expect("it is violated");
+        let walks = checked.exploration.counts.walks.expect("there were walks");
+        let walked = walks.found_after.expect("one found it");
+        assert!(trace.length() <= walked, "seed {seed}: {} of {walked}", trace.length());
+        assert_eq!(walks.made, walks.ended + walks.cut + 1, "seed {seed}");
+        shortened += u64::from(trace.length() < walked);
+    }
+    // Most walks have detours only where the model has cycles: here some orders of the same steps are as good.
+    eprintln!("{shortened} of 5 became shorter");
+    let starving = self::model("peterson");
+    let plan = self::plan(&starving, "not P_1.critical");
+    for seed in 0..20 {
+        let checked = random_walks(&starving, &plan, 10, seed, &resources, &Clock::new(None));
+        let checked = checked.unwrap_or_else(|error| panic!("{error}"));
+        let trace = checked.answers[0].trace.as_ref().expect("it is violated");
+        // To the critical section of one, whatever the other does meanwhile.
+        assert!(trace.length() <= 8, "seed {seed}: {} steps", trace.length());
+    }
+}
+
+#[test]
+fn walks_say_how_they_ended() {
+    let model = model("lost_update");
+    let plan = plan(&model, "true");
+    let walked = |max_depth| {
+        let resources = Resources { threads: 2, max_depth, ..Resources::of_this_machine() };
+        let checked = random_walks(&model, &plan, 50, 3, &resources, &Clock::new(None));
+        let checked = checked.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(checked.exploration.limit, Some(Limit::Lossy));
+        let walks = checked.exploration.counts.walks.expect("there were walks");
+        assert_eq!((walks.wanted, walks.made, walks.found_after), (50, 50, None));
+        (walks.ended, walks.cut)
+    };
+    assert_eq!(walked(None), (50, 0));
+    assert_eq!(walked(Some(2)), (0, 50));
+}
+
+#[test]
 fn walks_that_find_nothing_prove_nothing() {
     let model = model("peterson");
     let plan = plan(&model, "not (P_0.critical and P_1.critical)");

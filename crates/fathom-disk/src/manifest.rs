@@ -64,7 +64,8 @@ pub struct RunDirectory {
 
 const MAGIC: &[u8; 8] = b"FATHMAN1";
 const VERSION: u32 = 1;
-const NAME: &str = "manifest";
+/// The file that says what the last commit was.
+pub const NAME: &str = "manifest";
 const NAME_NEW: &str = "manifest.new";
 const NAME_BALLAST: &str = "ballast";
 /// More than any search needs: sizes of sixty million layers, and more files than a process may open. What is larger is not read.

@@ -1,4 +1,4 @@
-//! Are lassos that are shown as short as they can be? Random graphs, against an exhaustive search that shares no code with the one that shortens.
+//! Are lassos and paths that are shown as short as they can be? Random graphs, against an exhaustive search that shares no code with the one that shortens.
 
 #![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
 
@@ -9,7 +9,7 @@ use fathom_model::steps::{Marks, ProcessSet};
 use fathom_search::task::Observer;
 use fathom_search::traces::lasso::{self, Lasso};
 use fathom_search::traces::path::{PathBuilder, Room};
-use fathom_search::traces::shorten::shortened;
+use fathom_search::traces::shorten::{shortened, shortened_path};
 use oracle::graph::{Edge, Embedding, Graph};
 use oracle::random::Random;
 
@@ -139,5 +139,44 @@ fn without_memory_a_lasso_stays_as_it_is() {
         } else {
             assert!(bytes < 1 << 20 && budget.used() == used, "{bytes} bytes");
         }
+    }
+}
+
+#[test]
+fn paths_become_as_short_as_they_can_be() {
+    let mut random = Random::new(26);
+    let room = Room::in_memory(&Budget::new(16 << 20));
+    for round in 0..300 {
+        let nodes = 3 + random.below(60);
+        let graph = random_graph(&mut random, nodes, 0);
+        let start = *graph.starts[0].as_ref().unwrap();
+        let (mut node, mut path) = (start, PathBuilder::new(&room, graph.shape.words()).unwrap());
+        path.arrive(graph.record(node), 0).unwrap();
+        for _ in 0..200 {
+            let edge = *random.pick(&graph.nodes[node].edges);
+            node = edge.target;
+            path.arrive(graph.record(node), edge.action).unwrap();
+        }
+        let path = path.finish(0).unwrap();
+        let shorter = shortened_path(&graph, &path, &Nobody).unwrap().expect("it has a detour");
+        let (records, actions) = (shorter.records().unwrap(), shorter.actions().unwrap());
+        assert_eq!(records[0], graph.record(start), "round {round}");
+        assert_eq!(records[records.len() - 1], graph.record(node), "round {round}");
+        for (step, pair) in records.windows(2).enumerate() {
+            let edges = &graph.nodes[graph.node(&pair[0])].edges;
+            let is_step = |it: &Edge| it.action == actions[step] && graph.record(it.target) == pair[1];
+            assert!(edges.iter().any(is_step), "round {round}, step {step}");
+        }
+        let mut far = HashMap::from([(start, 0)]);
+        let mut waiting = VecDeque::from([start]);
+        while let Some(next) = waiting.pop_front() {
+            for edge in &graph.nodes[next].edges {
+                if !far.contains_key(&edge.target) {
+                    far.insert(edge.target, far[&next] + 1);
+                    waiting.push_back(edge.target);
+                }
+            }
+        }
+        assert_eq!(records.len() - 1, far[&node], "round {round}");
     }
 }

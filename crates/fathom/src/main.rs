@@ -1,7 +1,6 @@
 //! The command line of fathom.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -9,8 +8,8 @@ use anyhow::Context;
 use clap::Parser;
 use fathom::arguments::hints;
 use fathom::arguments::raw::{Arguments, Command};
-use fathom::report::Exit;
 use fathom::report::say::{say, say_coloured};
+use fathom::report::{Exit, colour};
 use fathom::session::Session;
 use fathom::{command, interrupt};
 use fathom_check::model::assemble::ModelError;
@@ -83,7 +82,7 @@ fn tell(error: &anyhow::Error) {
     };
     match model {
         Some(ModelError::Source { text, diagnostics }) => {
-            say_coloured(&diagnostics.render(text, std::io::stderr().is_terminal()));
+            say_coloured(&diagnostics.render(text, colour::wanted(&std::io::stderr())));
         }
         _ => {
             let hint = hints::next_step(error).map_or(String::new(), |hint| format!("\nhint: {hint}"));

@@ -11,7 +11,7 @@ use fathom_check::monitor::{Monitor, Patient};
 use fathom_check::numbers::plural;
 use fathom_exec::stop::StopFlag;
 use fathom_model::record::Records;
-use fathom_search::task::{Observer, Progress};
+use fathom_search::task::{LayerSizes, Observer, Progress};
 
 use crate::history::History;
 use crate::interrupt::Interrupt;
@@ -136,6 +136,10 @@ impl Observer for Watcher {
         if let Some(file) = &self.records {
             file.lock().expect("no thread panics while it writes").take_back(layer);
         }
+    }
+
+    fn taken_up(&self, layers: &LayerSizes) {
+        self.meter.taken_up(layers);
     }
 
     fn moved_to_disk(&self, layers: u64, states: u64) {

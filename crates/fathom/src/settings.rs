@@ -190,7 +190,10 @@ pub struct SimulateSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walk {
     /// The user.
-    ByHand,
+    ByHand {
+        /// With a prompt, though there is a full screen.
+        plain: bool,
+    },
     /// Chance.
     Random {
         /// How many walks.

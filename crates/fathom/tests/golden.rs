@@ -116,21 +116,26 @@ fn normalised(text: &str) -> String {
 fn measured(line: &str) -> String {
     let mut line = line.to_owned();
     for unit in [" KiB", " MiB", " GiB", " states/s"] {
-        while let Some(end) = line.find(unit).filter(|end| !line[..*end].ends_with('~')) {
-            let digits = |letter: char| letter.is_ascii_digit() || letter == '.' || letter == ',';
+        let mut from = 0;
+        while let Some(end) = line[from..].find(unit).map(|end| from + end) {
+            let digits =
+                |letter: char| letter.is_ascii_digit() || letter == '.' || letter == ',' || letter == '~';
             let start = line[..end].rfind(|letter| !digits(letter)).map_or(0, |before| before + 1);
             line.replace_range(start..end, "~");
+            from = start + 1 + unit.len();
         }
     }
-    if line.ends_with(" s") && line.starts_with("layer") {
-        let start = line.rfind(", ").expect("a list") + 2;
-        line.replace_range(start.., "~");
+    if let Some(end) = line.find(" s] layer") {
+        line.replace_range(1..end, "~");
     }
     let sizes = ["data", "budget", "data_budget", "data_peak", "peak"];
+    let now = ["data_limit", "resident", "ram", "bytes_read", "bytes_written"];
     let times = ["seconds", "states_per_second", "expand", "watch", "offer", "close"];
-    for key in sizes.into_iter().chain(times) {
+    let is_single = |value: &str| value.starts_with(|first: char| first.is_ascii_digit() || first == 'n');
+    for key in sizes.into_iter().chain(now).chain(times) {
         for form in [format!("\"{key}\": "), format!("\"{key}\":")] {
-            if let Some(start) = line.find(&form).map(|start| start + form.len()) {
+            let found = line.find(&form).map(|start| start + form.len());
+            if let Some(start) = found.filter(|start| is_single(&line[*start..])) {
                 let rest = &line[start..];
                 let end = rest.find([',', '}']).unwrap_or(rest.len());
                 line.replace_range(start..start + end, "~");

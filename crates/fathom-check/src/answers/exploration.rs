@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fathom_disk::budget::Budget;
 use fathom_search::task::{Duplicates, Ending, Outcome, ProgressFigures};
+use serde::Serialize;
 
 use crate::answers::coverage::Coverage;
 use crate::engines::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures};
@@ -109,6 +110,25 @@ pub struct Counts {
     pub faults: u64,
     /// Over all states, if all were expanded.
     pub checksum: Option<String>,
+    /// How random walks ended, if there were any.
+    pub walks: Option<WalkFigures>,
+}
+
+/// How random walks ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WalkFigures {
+    /// Walks that were asked for.
+    pub wanted: u64,
+    /// Walks that came to an end, of whatever kind.
+    pub made: u64,
+    /// Those that came to a state without a step.
+    pub ended: u64,
+    /// Those that were as long as a walk may be.
+    pub cut: u64,
+    /// How long a walk may be, in steps.
+    pub steps_max: u64,
+    /// How many steps the walk had that found something; what is shown may be shorter.
+    pub found_after: Option<u64>,
 }
 
 /// What a run has used.
@@ -143,6 +163,7 @@ impl Counts {
         let complete = outcome.ending == Ending::Complete && outcome.exact;
         let known = outcome.states().unwrap_or(0);
         Counts {
+            walks: None,
             states: complete.then_some(known),
             states_estimate: None,
             known,

@@ -16,14 +16,15 @@ use fathom_search::bodies::depth_first::{self, Found};
 use fathom_search::engines::bitstate::{self, Bitstate, FILL_GOOD};
 use fathom_search::error::SearchError;
 use fathom_search::task::watch::Condition;
-use fathom_search::task::{Ending, Observer, Progress};
+use fathom_search::task::{Ending, Observer, Phase, Progress};
 use fathom_search::traces::path::{PathBuilder, Room};
+use fathom_search::traces::shorten;
 
 use crate::answers::check::{
     Answer, Checked, CheckedSystem, Judge, Stop, Verdict, is_vacuous, told, verdict_on,
 };
 use crate::answers::coverage::Coverage;
-use crate::answers::exploration::{Counts, Exploration, Usage};
+use crate::answers::exploration::{Counts, Exploration, Usage, WalkFigures};
 use crate::engines::layer_engine;
 use crate::error::RunError;
 use crate::limit::Limit;
@@ -116,20 +117,8 @@ pub fn random_walks(
     let began = Instant::now();
     let system = CheckedSystem::new(subject, plan, Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
-    let hunt = Hunt {
-        system: system.system(),
-        conditions: &system.conditions,
-        budget: &budget,
-        walks,
-        seed,
-        steps_max: resources.max_depth.unwrap_or(WALK_STEPS),
-        next: AtomicU64::new(0),
-        expanded: AtomicU64::new(0),
-        edges: AtomicU64::new(0),
-        caught: Mutex::new(None),
-        seen: Mutex::new(Labels::default()),
-        refusal: Mutex::new(None),
-    };
+    let steps_max = resources.max_depth.unwrap_or(WALK_STEPS);
+    let hunt = Hunt::new(&system, &budget, (walks, steps_max), seed);
     std::thread::scope(|scope| {
         for _ in 1..resources.threads {
             // Those that cannot be started leave their walks to the others.
@@ -155,8 +144,9 @@ pub fn random_walks(
         let found = found.map(|caught| hunt.found(caught, &room, &*monitor.tracing()));
         answers.push(teller.answer(number, found, seen)?);
     }
-    let expanded = hunt.expanded.into_inner();
-    let counts = Counts { visits: expanded, edges: hunt.edges.into_inner(), ..Counts::default() };
+    let walks = hunt.figures(caught);
+    let (visits, edges) = (hunt.expanded.into_inner(), hunt.edges.into_inner());
+    let counts = Counts { visits, edges, walks: Some(walks), ..Counts::default() };
     let exploration = Exploration {
         engine: "random walks",
         store: None,
@@ -185,6 +175,10 @@ struct Hunt<'a> {
     next: AtomicU64,
     expanded: AtomicU64,
     edges: AtomicU64,
+    /// Walks by how they ended: all, in a state without a step, at the greatest length.
+    made: AtomicU64,
+    ended: AtomicU64,
+    cut: AtomicU64,
     /// What the least walk has found.
     caught: Mutex<Option<Caught>>,
     seen: Mutex<Labels>,
@@ -236,7 +230,46 @@ impl Desk {
     }
 }
 
-impl Hunt<'_> {
+impl<'a> Hunt<'a> {
+    /// So many walks, each of so many steps at most, that begin now.
+    fn new(
+        system: &'a CheckedSystem<'_>,
+        budget: &'a Budget,
+        (walks, steps_max): (u64, u64),
+        seed: u64,
+    ) -> Hunt<'a> {
+        Hunt {
+            system: system.system(),
+            conditions: &system.conditions,
+            budget,
+            walks,
+            seed,
+            steps_max,
+            next: AtomicU64::new(0),
+            expanded: AtomicU64::new(0),
+            edges: AtomicU64::new(0),
+            made: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            cut: AtomicU64::new(0),
+            caught: Mutex::new(None),
+            seen: Mutex::new(Labels::default()),
+            refusal: Mutex::new(None),
+        }
+    }
+
+    /// How the walks ended, and the one that has caught something.
+    fn figures(&self, caught: Option<Caught>) -> WalkFigures {
+        let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        WalkFigures {
+            wanted: self.walks,
+            made: count(&self.made),
+            ended: count(&self.ended),
+            cut: count(&self.cut),
+            steps_max: self.steps_max,
+            found_after: caught.map(|caught| caught.states.saturating_sub(1)),
+        }
+    }
+
     /// Walks until there are no more walks, a lesser walk has found something, or it is time to stop.
     fn work(&self, monitor: &dyn Monitor) {
         let mut seen = Labels::default();
@@ -257,7 +290,9 @@ impl Hunt<'_> {
             if walk >= self.walks || done || monitor.stop() {
                 return Ok(());
             }
-            if let Some(found) = self.walk(walk, &mut desk, seen, monitor)? {
+            let found = self.walk(walk, &mut desk, seen, monitor)?;
+            if let Some(found) = found {
+                self.made.fetch_add(1, Ordering::Relaxed);
                 let mut caught = lock(&self.caught);
                 if caught.as_ref().is_none_or(|caught| walk < caught.walk) {
                     *caught = Some(found);
@@ -266,7 +301,9 @@ impl Hunt<'_> {
             let expanded = self.expanded.load(Ordering::Relaxed);
             let transitions = self.edges.load(Ordering::Relaxed);
             monitor.progress(Progress {
+                phase: Phase::Walks,
                 layer: walk + 1,
+                frontier: self.walks,
                 expanded,
                 states: expanded,
                 transitions,
@@ -303,16 +340,29 @@ impl Hunt<'_> {
                 let fault = steps.faults().first().copied();
                 return Ok(Some(Caught { walk, condition, fault, states }));
             }
-            if states > self.steps_max || monitor.stop() {
+            if monitor.stop() {
                 return Ok(None);
             }
-            let Some(step) = dice.below(steps.step_count()) else { return Ok(None) };
+            if states > self.steps_max {
+                self.note_end(&self.cut);
+                return Ok(None);
+            }
+            let Some(step) = dice.below(steps.step_count()) else {
+                self.note_end(&self.ended);
+                return Ok(None);
+            };
             desk.go(step);
         }
         Ok(None)
     }
 
-    /// Walks once more to what was caught, and writes the way down.
+    /// Counts a walk that came to its end in this way.
+    fn note_end(&self, way: &AtomicU64) {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        way.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Walks once more to what was caught, and writes the way down, or a shorter one that leads there.
     fn found(&self, caught: Caught, room: &Room, observer: &dyn Observer) -> Result<Found, SearchError> {
         let fault = caught.fault;
         if caught.states == 0 {
@@ -334,7 +384,9 @@ impl Hunt<'_> {
             path.arrive(&desk.record, action)?;
             desk.expand(self.system)?;
         }
-        Ok(Found { path: Some(path.finish(start.unwrap_or(0))?), fault })
+        let path = path.finish(start.unwrap_or(0))?;
+        let shorter = shorten::shortened_path(self.system, &path, observer)?;
+        Ok(Found { path: Some(shorter.unwrap_or(path)), fault })
     }
 }
 

@@ -18,7 +18,7 @@ use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::liveness::early::{Early, Sign};
-use fathom_search::task::{Ending, Observer, Progress};
+use fathom_search::task::{Ending, LayerSizes, Observer, Progress};
 use fathom_search::traces::lasso::Lasso;
 
 use crate::engines::layer_engine;
@@ -164,6 +164,10 @@ impl Observer for Ends<'_> {
 
     fn abandoned(&self, layer: u64) {
         self.inner.abandoned(layer);
+    }
+
+    fn taken_up(&self, layers: &LayerSizes) {
+        self.inner.taken_up(layers);
     }
 
     fn moved_to_disk(&self, layers: u64, states: u64) {

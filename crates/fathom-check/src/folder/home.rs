@@ -20,6 +20,7 @@ use fathom_disk::storage::{FileStorage, Folder, Hold, Id, Lock, Volume};
 
 use crate::folder::card::{self, Card, Parts};
 use crate::folder::disk_settings::{DiskSettings, Resume};
+use crate::folder::gauge::{Gauge, Watched};
 use crate::folder::identity::Identity;
 use crate::folder::leftovers;
 use crate::folder::scratch::{PARENT, Parent};
@@ -34,6 +35,7 @@ pub struct Home {
     settings: DiskSettings,
     identity: Identity,
     made: OnceLock<Made>,
+    gauge: Gauge,
 }
 
 /// A run in a directory, to look at: nothing of it is changed.
@@ -96,13 +98,14 @@ pub enum HomeError {
 impl Home {
     /// A place for a run. Nothing is on disk yet.
     pub fn new(settings: &DiskSettings, identity: Identity) -> Home {
-        Home { settings: settings.clone(), identity, made: OnceLock::new() }
+        Home { settings: settings.clone(), identity, made: OnceLock::new(), gauge: Gauge::default() }
     }
 
     /// Makes room for a run that begins, or finds the one that is to be gone on with, unless that has been done. This is where the engine's files go.
     pub fn volume(&self) -> Result<&Volume, HomeError> {
         if self.made.get().is_none() {
             let made = Made::new(&self.settings, &self.identity)?;
+            self.gauge.set(Watched { folders: made.folders(), limit: self.settings.limit });
             let _ = self.made.set(made);
         }
         Ok(&self.made.get().expect("it was just made").volume)
@@ -135,6 +138,11 @@ impl Home {
         let passes = there(&folder, PASSES)?.map(|folder| Volume::new(look(folder)));
         let passes = passes.unwrap_or_else(|| Volume::in_memory(4096));
         Ok(Committed { identity: identity_of(&folder, &card)?, states, passes, _lock: lock })
+    }
+
+    /// Looks at the files, once there are any.
+    pub fn gauge(&self) -> Gauge {
+        self.gauge.clone()
     }
 
     /// The directory, if it has been made.
@@ -203,6 +211,12 @@ impl Made {
                 Made::begin(settings, identity, place)
             }
         }
+    }
+
+    /// Where files of the run are, or will be.
+    fn folders(&self) -> Vec<PathBuf> {
+        let own = [STATES, PASSES].map(|name| self.place.folder.path_of(name));
+        own.into_iter().chain(paths(&self.card.parts).map(|(path, _)| path.to_owned())).collect()
     }
 
     /// A run of which nothing is there.

@@ -9,10 +9,12 @@
 //! | [`search_folder`] | what lies in a search folder, how much of it is ours, and how does that go? |
 //! | `leftovers` | what have searches that were killed left behind, and what of it goes? |
 //! | [`scratch`] | where do files live that a run needs only while it lasts? |
+//! | [`gauge`] | what do the files of a search take now, and when was the last checkpoint? |
 //! | [`home`] | where does a run live on disk, and what becomes of it? |
 
 mod card;
 pub mod disk_settings;
+pub mod gauge;
 pub mod home;
 pub mod identity;
 mod leftovers;

@@ -7,7 +7,7 @@ use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{Description, Query, TransitionSystem, expand_some, initial_all};
 use fathom_search::error::SearchError;
-use fathom_search::task::Progress;
+use fathom_search::task::{Phase, Progress};
 
 use super::Near;
 use super::observation::{Difference, Observation};
@@ -85,7 +85,15 @@ impl<'a> Fitting<'a> {
         for step in 0..steps.step_count() {
             states.insert(steps.target(step))?;
         }
-        Ok(Fitting { system, budget, steps, charge, states, before: None, told: Progress::default() })
+        Ok(Fitting {
+            system,
+            budget,
+            steps,
+            charge,
+            states,
+            before: None,
+            told: Progress { phase: Phase::Lines, ..Progress::default() },
+        })
     }
 
     /// How many states fit.

@@ -8,7 +8,7 @@ use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use super::error::AuditError;
 use crate::error::SearchError;
-use crate::task::{Observer, Progress};
+use crate::task::{Observer, Phase, Progress};
 
 /// Room for the steps of some states, and how far it is.
 pub(super) struct Walk<'a> {
@@ -80,8 +80,7 @@ impl<'a> Walk<'a> {
                 expanded: self.expanded,
                 states,
                 transitions: self.transitions,
-                budget_used: self.budget.used() as u64,
-                ..Progress::default()
+                ..Progress::of(Phase::Audit, self.budget)
             });
         }
         Ok(())

@@ -89,6 +89,9 @@ pub trait Observer: Sync {
     /// Told that a layer, and what lies behind it, is expanded again from its beginning: what was told of it does not count.
     fn abandoned(&self, _layer: u64) {}
 
+    /// Told that a search goes on from layers of these sizes, the last of which is expanded next: another process, or another engine, has searched them.
+    fn taken_up(&self, _layers: &LayerSizes) {}
+
     /// Told that a search goes to disk since memory ends, with the layers and states it takes along.
     fn moved_to_disk(&self, _layers: u64, _states: u64) {}
 
@@ -99,7 +102,9 @@ pub trait Observer: Sync {
 /// How far a search is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// The layer being expanded.
+    /// What it does.
+    pub phase: Phase,
+    /// The layer being expanded; what else is counted there, see [`Phase`].
     pub layer: u64,
     /// How many states it has.
     pub frontier: u64,
@@ -111,6 +116,40 @@ pub struct Progress {
     pub transitions: u64,
     /// Bytes taken from the data budget.
     pub budget_used: u64,
+    /// Bytes that may be taken from it; 0 if that is not known.
+    pub budget_limit: u64,
+}
+
+/// What a search does, and with it what `layer`, `frontier` and `expanded` of its [`Progress`] count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// It expands layer after layer.
+    #[default]
+    Layers,
+    /// It expands stages that are no layers: `layer` is the stage.
+    Stages,
+    /// It decides which candidates of a layer or stage are new.
+    Closing,
+    /// It searches depth-first: `layer` is the depth, `frontier` what is on the stack.
+    Depth,
+    /// It goes over known states: `layer` is the pass, `frontier` the states of one.
+    Passes,
+    /// It looks for the states that lead to others: `layer` is the one that is asked.
+    Backward,
+    /// It walks at random: `layer` of `frontier` walks.
+    Walks,
+    /// It follows a log: `layer` is the line.
+    Lines,
+    /// It checks a certificate: `expanded` of `frontier` states.
+    Audit,
+}
+
+impl Progress {
+    /// The beginning of a phase, with what a budget says.
+    pub fn of(phase: Phase, budget: &Budget) -> Progress {
+        let (budget_used, budget_limit) = (budget.used() as u64, budget.limit() as u64);
+        Progress { phase, budget_used, budget_limit, ..Progress::default() }
+    }
 }
 
 /// Nobody watches.

@@ -1,4 +1,4 @@
-//! Is there a shorter lasso? What a search for accepting runs meets first may be long, and people have to read it.
+//! Is there a shorter lasso, or a shorter path? What a search for accepting runs meets first may be long, and people have to read it.
 //!
 //! The states near the initial ones are held in memory as a graph (`graph`), more and more of them while they fit. The shortest lasso among them (`shortest`) is the shortest of all if it is no
 //! longer than the graph is deep: then it is over. Where the graph ends before that, the shortest seen is taken; where nothing is seen, the states of the lasso itself are the graph, and its detours
@@ -15,7 +15,7 @@ use self::shortest::{Best, shortest};
 use crate::error::SearchError;
 use crate::task::Observer;
 use crate::traces::lasso::Lasso;
-use crate::traces::path::PathBuilder;
+use crate::traces::path::{Path, PathBuilder};
 
 /// States of the first graph, how many times more the next one has, and those of the last. A few thousand hold the shortest lasso of most violated formulas of BEEM; the last takes some seconds.
 const STATES_FIRST: usize = 2_000;
@@ -40,6 +40,63 @@ pub fn shortened(
         Err(SearchError::Budget(_) | SearchError::Stopped) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// A shorter path to where one leads, if one is found: the shortest of all if the states near the initial ones are few, else one without detours among its own states.
+pub fn shortened_path(
+    system: &dyn TransitionSystem,
+    path: &Path,
+    observer: &dyn Observer,
+) -> Result<Option<Path>, SearchError> {
+    let all = path.room().budget();
+    let budget = all.leaving(all.free() / 2);
+    match search_path(system, path, &budget, observer) {
+        Ok(shorter) => Ok(shorter),
+        // As with lassos: what there is stays.
+        Err(SearchError::Budget(_) | SearchError::Stopped) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// States that are looked at for a shorter path: a second or two.
+const PATH_STATES_MAX: usize = 200_000;
+
+fn search_path(
+    system: &dyn TransitionSystem,
+    path: &Path,
+    budget: &Budget,
+    observer: &dyn Observer,
+) -> Result<Option<Path>, SearchError> {
+    let Some(last) = path.last_record()? else { return Ok(None) };
+    let mut graph = Graph::new(system, budget)?;
+    graph.grow(system, PATH_STATES_MAX, path.len() - 1, observer)?;
+    if graph.find(&last).is_err() && path.len() <= STATES_MAX as u64 {
+        drop(graph);
+        graph = Graph::of_path(system, path, budget, observer)?;
+    }
+    match graph.find(&last) {
+        Ok(state) if u64::from(graph.met(state).depth) + 1 < path.len() => {
+            written_path(&graph, state, path).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The way by which a state was met.
+fn written_path(graph: &Graph, state: u32, path: &Path) -> Result<Path, SearchError> {
+    let mut way = vec![state];
+    let mut at = state;
+    while graph.met(at).from != at {
+        at = graph.met(at).from;
+        way.push(at);
+    }
+    let mut builder = PathBuilder::new(path.room(), path.words())?;
+    let start = graph.start(at);
+    for &state in way.iter().rev() {
+        let action = if state == at { start } else { graph.edges[graph.met(state).by as usize].action };
+        builder.arrive(graph.record(state), action)?;
+    }
+    builder.finish(start)
 }
 
 fn search(
@@ -85,7 +142,7 @@ fn within(
     if lasso.path.len() > STATES_MAX as u64 {
         return Ok(None);
     }
-    let graph = Graph::of_lasso(system, lasso, budget, observer)?;
+    let graph = Graph::of_path(system, &lasso.path, budget, observer)?;
     let best = shortest(&graph, marks, lasso.path.len(), &mut { EDGES_MAX }, (budget, observer))?;
     best.map(|best| written(&graph, &best, lasso)).transpose()
 }

@@ -179,6 +179,9 @@ pub struct SimulateArguments {
     /// Hunt for violations with N random walks, of at most --max-depth steps each [default: step by hand]
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub random: Option<u64>,
+    /// Use a plain prompt instead of the full screen
+    #[arg(long, conflicts_with = "random", help_heading = "Output")]
+    pub plain: bool,
     /// Seed of the random walks: the same seed gives the same walks
     #[arg(long, value_name = "S", requires = "random", default_value_t = 1, help_heading = "Search")]
     pub seed: u64,

@@ -307,7 +307,7 @@ impl SimulateArguments {
                     "--constraint needs --random: by hand every step can be taken".into(),
                 ));
             }
-            None => Walk::ByHand,
+            None => Walk::ByHand { plain: self.plain },
         };
         let questions = self.questions.validate()?;
         refuse_only_nothing(&questions)?;

@@ -215,7 +215,7 @@ fn in_scratch<T>(
     let budget = Resources { threads: 1, ..settings.resources.clone() }.data_budget()?;
     let scratch = Scratch::anywhere().context("cannot make a folder for the files of the audit")?;
     let volume = scratch.volume().context("cannot use the folder for the files of the audit")?;
-    let watcher = watcher(session, &settings.output, std::convert::identity)?;
+    let watcher = watcher(session, &settings.output, &settings.resources, None)?;
     let outcome = work(&volume, &budget, &watcher);
     watcher.finish()?;
     outcome

@@ -1,6 +1,6 @@
 //! `fathom check`: does a model do what it should?
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -19,14 +19,13 @@ use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 
 use super::{Output, granted, home, plan, print, read_model, say, searched, settle, stream_summary, watcher};
 use crate::history::Point;
-use crate::progress::Meter;
 use crate::report::Told;
 use crate::report::escape::{Escaping, Printable};
 use crate::report::formats::{dot, github, itf, junit, mermaid, sarif, vcd};
 use crate::report::json::{self, Report};
 use crate::report::page::{self, Carries};
 use crate::report::trace::{self, Sheet, TraceDocument};
-use crate::report::{Exit, text};
+use crate::report::{Exit, colour, text};
 use crate::session::Session;
 use crate::settings::{CheckSettings, Destination, OutputSettings, ReportFiles, TraceFormat};
 
@@ -112,7 +111,7 @@ fn checked(
     };
     for possibility in &plan.possibilities {
         all = Some(Checked::one_more(all, &possibility.property, settings.stop, || {
-            let watcher = watcher(session, &settings.output, std::convert::identity)?;
+            let watcher = watcher(session, &settings.output, &settings.resources, None)?;
             Ok::<_, anyhow::Error>(possibility::check(model, possibility, &settings.resources, &watcher)?)
         })?);
     }
@@ -183,14 +182,13 @@ fn liveness_checked(
     session: &Session,
 ) -> anyhow::Result<Checked> {
     let on_the_fly = liveness.engine.engine.is_on_the_fly();
-    let meter = if on_the_fly { Meter::of_depth_first } else { std::convert::identity };
-    let watcher = watcher(session, &settings.output, meter)?;
     let home = if on_the_fly {
         None
     } else {
         let identity = liveness.identity(model, property, &settings.model)?;
         Some(home(&settings.disk, liveness.generation.engine, identity, settings.output.quiet, session)?)
     };
+    let watcher = watcher(session, &settings.output, &settings.resources, home.as_ref())?;
     let outcome = liveness::check(model, property, liveness, &settings.resources, &watcher, home.as_ref());
     let mut checked = searched(home.as_ref(), outcome)?;
     settle(home.as_ref(), &mut checked.exploration)?;
@@ -209,7 +207,7 @@ fn states_checked(
     let (resources, stop) = (&settings.resources, settings.stop);
     let layers = |engine: &Chosen| {
         let home = home_of(model, engine.engine, settings, session)?;
-        let watcher = watcher(session, &settings.output, std::convert::identity)?;
+        let watcher = watcher(session, &settings.output, resources, home.as_ref())?;
         let outcome = check::check(model, plan, engine, stop, resources, &watcher, home.as_ref());
         let mut checked = searched(home.as_ref(), outcome)?;
         settle(home.as_ref(), &mut checked.exploration)?;
@@ -218,7 +216,7 @@ fn states_checked(
     match settings.engine.engine.run {
         Run::States(_) | Run::Chooses { .. } => layers(&settings.engine),
         Run::Lossy(_) => {
-            let watcher = watcher(session, &settings.output, Meter::of_depth_first)?;
+            let watcher = watcher(session, &settings.output, resources, None)?;
             Ok(hunt::check_bitstate(model, plan, stop, resources, &watcher)?)
         }
         // It is for the formulas; what is asked about states has the default engine.
@@ -269,7 +267,8 @@ pub(super) fn report(
     let assumptions = choices.assumptions(model, checked.exploration.limit);
     warn_of_nothing(checked, choices, quiet);
     let unchecked = choices.questions.map_or(Vec::new(), |questions| questions.unchecked(model));
-    let told = Told { model, checked, assumptions: &assumptions, unchecked: &unchecked, stats };
+    let coloured = if taken { colour::wanted(&io::stderr()) } else { colour::wanted(&io::stdout()) };
+    let told = Told { model, checked, assumptions: &assumptions, unchecked: &unchecked, stats, coloured };
     stream_summary(quiet, taken, |out| text::write_checked(&told, out))?;
     let report = || Report::of_check(command, &told);
     let carries = if html_static { Carries::Nothing } else { Carries::Explorer };

@@ -48,9 +48,9 @@ pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit
     if let Some((format, output)) = graph {
         write_graph(&model, format, output)?;
     }
-    let watcher =
-        with_records(watcher(session, &settings.output, std::convert::identity)?, &model, settings)?;
     let home = home_of(&model, product.as_ref(), settings, session)?;
+    let watcher = watcher(session, &settings.output, &settings.resources, home.as_ref())?;
+    let watcher = with_records(watcher, &model, settings)?;
     let mut exploration = searched(
         home.as_ref(),
         explore::explore(
@@ -124,7 +124,7 @@ fn dumped(
     Ok(match dump {
         Dump::Program => model.program().to_string(),
         Dump::Layout => {
-            let watcher = watcher(session, &settings.output, std::convert::identity)?;
+            let watcher = watcher(session, &settings.output, &settings.resources, None)?;
             widths::table(model, &widths::observe(model, &settings.resources, &watcher)?)
         }
         Dump::Progress => {

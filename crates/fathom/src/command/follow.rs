@@ -10,7 +10,6 @@ use fathom_check::model::user_file;
 use serde_json::{Value, json};
 
 use super::{Output, print_summary, read_model, watcher};
-use crate::progress::Meter;
 use crate::report::escape::Printable;
 use crate::report::text::{count, limit_sentence, plural};
 use crate::report::trace::step_line;
@@ -31,7 +30,7 @@ pub fn run(settings: &FollowSettings, session: &Session) -> anyhow::Result<Exit>
     let log = observation::read(&text)?;
     anyhow::ensure!(!log.is_empty(), "{} has no line: there is nothing to follow", settings.log.display());
     let json_output = Output::open_all(settings.output.json.as_ref())?;
-    let watcher = watcher(session, &settings.output, Meter::of_lines)?;
+    let watcher = watcher(session, &settings.output, &settings.resources, None)?;
     let followed = follow::follow(&model, &log, settings.steps, &settings.resources, &watcher)?;
     let taken = json_output.as_ref().is_some_and(Output::is_standard);
     print_summary(&summary(settings, &text, &followed, log.len()), settings.output.quiet, taken)?;

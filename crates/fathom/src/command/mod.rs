@@ -13,13 +13,13 @@ pub mod translate;
 pub mod view;
 
 use std::ffi::{OsStr, OsString};
-use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Context;
 use fathom_check::answers::exploration::Exploration;
 use fathom_check::error::RunError;
 use fathom_check::folder::disk_settings::DiskSettings;
+use fathom_check::folder::gauge::Gauge;
 use fathom_check::folder::home::Home;
 use fathom_check::folder::identity::Identity;
 use fathom_check::limit::Limit;
@@ -33,6 +33,7 @@ use fathom_search::engines::engine::{Engine, Files};
 use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::reading;
+use crate::report::colour;
 use crate::report::say::{say, say_coloured};
 use crate::report::text::{bytes, plural};
 use crate::session::Session;
@@ -45,7 +46,7 @@ fn read_model(settings: &ModelSettings, resources: &Resources, quiet: bool) -> R
     let model =
         reading::watched(&settings.path, resources, || Model::read(&settings.path, &settings.options))?;
     if !quiet && !model.warnings().is_empty() {
-        say_coloured(&model.warnings().render(model.source(), std::io::stderr().is_terminal()));
+        say_coloured(&model.warnings().render(model.source(), colour::wanted(&std::io::stderr())));
     }
     for name in model.told_apart().iter().filter(|_| !quiet).take(SHOWN_MAX) {
         say(&format!(
@@ -80,13 +81,15 @@ fn granted(resources: &Resources, quiet: bool) -> Resources {
     Resources { threads, ..resources.clone() }
 }
 
-/// Watches a search that begins now, for signals too.
+/// Watches a search that begins now and has its files there, for signals too.
 fn watcher(
     session: &Session,
     output: &OutputSettings,
-    meter: impl FnOnce(Meter) -> Meter,
+    resources: &Resources,
+    home: Option<&Home>,
 ) -> anyhow::Result<Watcher> {
-    session.watcher(meter(Meter::new(output.progress))).context("cannot watch for signals")
+    let gauge = home.map_or(Gauge::default(), Home::gauge);
+    session.watcher(Meter::new(output.progress, resources.ram, gauge)).context("cannot watch for signals")
 }
 
 /// A place for the files of a run, made now if they are there from the start.

@@ -143,7 +143,7 @@ pub(super) fn print_summary(text: &str, quiet: bool, taken: bool) -> anyhow::Res
 pub(super) fn stream_summary(
     quiet: bool,
     taken: bool,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    fill: impl FnOnce(&mut Escaping<'_>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let written = match (quiet, taken) {
         (true, _) => Ok(()),

@@ -21,6 +21,14 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
+impl Printable<'_> {
+    /// The lines of a text, each as it is shown; tabs are spaces.
+    pub fn lines(text: &str) -> String {
+        let shown = |line: &str| Printable(&line.replace('\t', "    ")).to_string();
+        text.lines().map(shown).collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// A text of several lines: line ends and tabs stay.
 pub fn text(text: &str) -> Cow<'_, str> {
     escaped(text, |_| 0)
@@ -33,6 +41,13 @@ pub fn coloured(text: &str) -> Cow<'_, str> {
 
 /// Writes a text of several lines that comes in pieces, none of which ends within a character: line ends and tabs stay.
 pub struct Escaping<'a>(pub &'a mut dyn io::Write);
+
+impl Escaping<'_> {
+    /// Writes a text with colours of our own; what is not our own must be [`Printable`].
+    pub fn write_coloured(&mut self, piece: &str) -> io::Result<()> {
+        self.0.write_all(coloured(piece).as_bytes())
+    }
+}
 
 impl io::Write for Escaping<'_> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {

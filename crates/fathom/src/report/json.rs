@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use fathom_check::answers::check::{Answer, Verdict};
 use fathom_check::answers::coverage::{Coverage, Uncovered};
-use fathom_check::answers::exploration::{AutomatonFigures, Exploration, Usage};
+use fathom_check::answers::exploration::{AutomatonFigures, Exploration, Usage, WalkFigures};
 use fathom_check::engines::figures::{
     CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures,
 };
@@ -73,6 +73,9 @@ pub struct Report<'a> {
     /// What was seen of the measure of progress; left out where the search does not go by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressReport>,
+    /// How random walks ended, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub walks: Option<WalkFigures>,
     /// Steps generated.
     pub edges: u64,
     /// Steps from distinct states; null if not all were expanded.
@@ -339,6 +342,7 @@ impl<'a> Report<'a> {
             visits: counts.visits,
             duplicates: DuplicateFigures::of(counts.duplicates),
             progress: counts.progress.map(|figures| ProgressReport::of(figures, counts.measure.as_deref())),
+            walks: counts.walks,
             edges: counts.edges,
             transitions: counts.transitions,
             depth: (counts.layers.len() as u64).checked_sub(1),

@@ -1,5 +1,6 @@
 //! How is the result of a run told, to people and to programs?
 
+pub mod colour;
 pub mod escape;
 pub mod formats;
 pub mod json;
@@ -27,6 +28,8 @@ pub struct Told<'a> {
     pub unchecked: &'a [Unchecked],
     /// Whether it is told where time and memory went.
     pub stats: bool,
+    /// Whether verdicts have colours.
+    pub coloured: bool,
 }
 
 /// How a run ended, for the shell.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fathom_check::answers::check::{Answer, Checked, Verdict};
 use fathom_check::answers::coverage::{Coverage, Uncovered};
-use fathom_check::answers::exploration::Exploration;
+use fathom_check::answers::exploration::{Exploration, WalkFigures};
 use fathom_check::engines::figures::{CostFigures, DiskFigures, Layers};
 use fathom_check::limit::Limit;
 use fathom_check::model::assemble::Model;
@@ -19,8 +19,8 @@ use fathom_search::task::ProgressFigures;
 
 use super::trace::Sheet;
 
-use super::Told;
-use super::escape::Printable;
+use super::escape::{Escaping, Printable};
+use super::{Told, colour};
 
 /// What is said where faults were not looked for everywhere.
 const PRUNED: &str = "note: faults were not looked for everywhere, only where the formula's automaton leads; --faults stop looks everywhere";
@@ -45,13 +45,13 @@ pub fn exploration(model: &Model, exploration: &Exploration, stats: bool) -> Str
 }
 
 /// Writes the summary of `check`: a line per property, the runs, the figures.
-pub fn write_checked(told: &Told<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-    let Told { model, checked, assumptions, unchecked, stats } = *told;
+pub fn write_checked(told: &Told<'_>, out: &mut Escaping<'_>) -> io::Result<()> {
+    let Told { model, checked, assumptions, unchecked, stats, coloured } = *told;
     let mut text = String::new();
     let (undecided, decided): (Vec<&Answer>, Vec<&Answer>) =
         checked.answers.iter().partition(|answer| is_undecided(answer, checked));
     for answer in decided.iter().filter(|answer| is_told(answer, checked)) {
-        let _ = writeln!(text, "{}", verdict_line(model, answer));
+        let _ = writeln!(text, "{}", verdict_line(model, answer, is_hunt(checked), coloured));
     }
     text.push_str(&not_decided(&undecided));
     text.push_str(&not_checked(model, unchecked));
@@ -67,17 +67,23 @@ pub fn write_checked(told: &Told<'_>, out: &mut dyn io::Write) -> io::Result<()>
     let _ = write!(text, "{}", assuming(assumptions));
     for answer in &checked.answers {
         if let Some(limit) = answer.untraced {
-            let name = &answer.property.name;
+            let name = Printable(&answer.property.name);
             let _ = writeln!(text, "note: no counterexample to `{name}`: {}", limit_sentence(limit));
         }
     }
-    if let Some(limit) = checked.exploration.limit.filter(|limit| *limit != Limit::Violation) {
-        let _ = writeln!(text, "not finished: {}", limit_sentence(limit));
+    match checked.exploration.limit {
+        None | Some(Limit::Violation) => {}
+        Some(Limit::Lossy) if is_hunt(checked) => {
+            let _ = writeln!(text, "note: random walks prove nothing; fathom check looks at all states");
+        }
+        Some(limit) => {
+            let _ = writeln!(text, "not finished: {}", limit_sentence(limit));
+        }
     }
     if checked.answers.iter().any(|answer| answer.trace.is_some()) {
         text.push('\n');
     }
-    out.write_all(text.as_bytes())?;
+    out.write_coloured(&text)?;
     super::trace::write_all(model, &checked.answers, Sheet::on_screen(), out)?;
     let mut text = format!("\n{}{}", symmetry(model), figures(&checked.exploration, stats));
     let limit = checked.exploration.limit;
@@ -87,7 +93,7 @@ pub fn write_checked(told: &Told<'_>, out: &mut dyn io::Write) -> io::Result<()>
         text.push_str(&uncovered(model, coverage, limit.is_some()));
     }
     text.push_str(&afterwards(&checked.exploration));
-    out.write_all(text.as_bytes())
+    io::Write::write_all(out, text.as_bytes())
 }
 
 /// What a verdict takes for granted, in a line; nothing if there is nothing.
@@ -117,7 +123,11 @@ fn afterwards(exploration: &Exploration) -> String {
         (Some(folder), None) => {
             format!("\nto check it again:\n  fathom audit {}\n", folder.display())
         }
-        (None, Some(Limit::Time | Limit::Interrupt | Limit::Depth | Limit::Ram)) if resumes(exploration) => {
+        (None, Some(Limit::Ram)) if resumes(exploration) => {
+            "\nthe states found so far are lost; without --engine a search goes to disk when memory is full, and with --dir DIR it is kept, and can be resumed\n"
+                .to_owned()
+        }
+        (None, Some(Limit::Time | Limit::Interrupt | Limit::Depth)) if resumes(exploration) => {
             "\nthe states found so far are lost; with --dir DIR a search is kept, and can be resumed\n"
                 .to_owned()
         }
@@ -130,6 +140,26 @@ fn resumes(exploration: &Exploration) -> bool {
     let can = |name| registry::named(name).is_some_and(|engine| engine.resumes);
     // In memory it is kept, too, where the engine may go on on disk.
     can(exploration.engine) || exploration.engine == ram::ENGINE.name
+}
+
+/// Whether it was looked for with random walks.
+fn is_hunt(checked: &Checked) -> bool {
+    checked.exploration.counts.walks.is_some()
+}
+
+/// How random walks ended.
+fn walks(figures: &WalkFigures) -> String {
+    let WalkFigures { wanted, made, ended, cut, steps_max, found_after } = *figures;
+    let mut parts = Vec::new();
+    if cut > 0 {
+        parts.push(format!("{} cut after {}", count(cut), plural(steps_max, "step")));
+    }
+    if ended > 0 {
+        parts.push(format!("{} ended in a state without a successor", count(ended)));
+    }
+    parts.extend(found_after.map(|steps| format!("the violation was found after {}", plural(steps, "step"))));
+    let of = if made < wanted { format!(" of {}", count(wanted)) } else { String::new() };
+    format!("{}{of}: {}", count(made), parts.join(", "))
 }
 
 /// Whether it has a line of its own: faults that were not looked for everywhere are told in a note.
@@ -172,12 +202,18 @@ fn not_checked(model: &Model, unchecked: &[Unchecked]) -> String {
     }
 }
 
-fn verdict_line(model: &Model, answer: &Answer) -> String {
+fn verdict_line(model: &Model, answer: &Answer, hunt: bool, coloured: bool) -> String {
     let Property { name, kind, span, .. } = &answer.property;
     let word = match (kind, answer.verdict) {
         (_, Verdict::Violated) if answer.vacuous && answer.trace.is_none() && answer.untraced.is_none() => {
             "vacuous"
         }
+        (PropertyKind::Expected { .. } | PropertyKind::Cover { .. }, Verdict::Unknown) if hunt => {
+            "not reached"
+        }
+        (PropertyKind::Reach, Verdict::Unknown) if hunt => "not reached",
+        (PropertyKind::Deadlock | PropertyKind::Fault, Verdict::Unknown) if hunt => "none found",
+        (_, Verdict::Unknown) if hunt => "no violation found",
         (PropertyKind::Reach, Verdict::Violated) => "reachable",
         (PropertyKind::Reach, Verdict::Holds) => "not reachable",
         (PropertyKind::Expected { .. }, Verdict::Violated) => "not reachable",
@@ -201,6 +237,7 @@ fn verdict_line(model: &Model, answer: &Answer) -> String {
         PropertyKind::Process => "property process ",
         _ => "",
     };
+    let word = if coloured { colour::verdict(answer.verdict, word) } else { word.to_owned() };
     format!("{prefix}{}{place}: {word}", Printable(name))
 }
 
@@ -253,6 +290,9 @@ pub fn figures(exploration: &Exploration, stats: bool) -> String {
     lines.push(("faults", count(counts.faults)));
     if let Some(locality) = counts.locality {
         lines.push(("locality", count(locality)));
+    }
+    if let Some(figures) = &counts.walks {
+        lines.push(("walks", walks(figures)));
     }
     if let Some(figures) = &counts.progress {
         lines.push(("progress", progress(figures)));

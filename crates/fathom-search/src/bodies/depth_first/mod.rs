@@ -17,7 +17,7 @@ use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 use crate::error::SearchError;
 use crate::stores::visited::{Colour, Insertion, Visited};
 use crate::task::watch::Condition;
-use crate::task::{Ending, Observer, Progress};
+use crate::task::{Ending, Observer, Phase, Progress};
 use crate::traces::path::{Path, PathBuilder, Room};
 use stack::PathStack;
 use stack::in_memory::InMemory;
@@ -334,7 +334,7 @@ impl<'a> Walk<'a> {
             expanded: self.visits + self.elsewhere,
             states: self.states.unwrap_or(self.visits),
             transitions: self.edges,
-            budget_used: self.room.budget().used() as u64,
+            ..Progress::of(Phase::Depth, self.room.budget())
         });
         self.observer.stop()
     }

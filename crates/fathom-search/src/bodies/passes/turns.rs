@@ -9,7 +9,7 @@ use crate::error::SearchError;
 use crate::expansion::by_number::{Expander, Targets};
 use crate::expansion::workers::{Shift, Workers};
 use crate::files::closed_set::ClosedSet;
-use crate::task::Progress;
+use crate::task::{Phase, Progress};
 
 /// Does some of what there is to do; false if nothing is left.
 pub(super) type Turn<'t, 'a, S = ClosedSet<'a>> =
@@ -54,7 +54,7 @@ impl<S: Targets> Turns<'_, '_, S> {
             expanded: expander.visits,
             states,
             transitions: expander.edges,
-            budget_used: budget.used() as u64,
+            ..Progress::of(Phase::Passes, budget)
         });
         observer.stop()
     }

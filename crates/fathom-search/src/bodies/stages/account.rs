@@ -18,7 +18,7 @@ use crate::error::SearchError;
 use crate::expansion::buffers::Buffers;
 use crate::expansion::tally::Tally;
 use crate::task::watch::{Condition, Finding};
-use crate::task::{Duplicates, Ending, LayerSizes, Outcome, Task};
+use crate::task::{Duplicates, Ending, LayerSizes, Outcome, Phase, Progress, Task};
 
 /// What was counted so far.
 pub(super) struct Account<'a> {
@@ -112,6 +112,7 @@ impl<'a> Account<'a> {
     fn close<P: StagePolicy>(&mut self, workers: &StageWorkers<'_, P>) -> Result<(), SearchError> {
         let began = Instant::now();
         workers.all().iter_mut().try_for_each(|own| own.buffers.give_back(self.task))?;
+        self.tell_closing();
         let closed = shift::close(workers)?;
         self.pending.cost.close += began.elapsed();
         let layer = self.layers.len() as u64;
@@ -134,9 +135,29 @@ impl<'a> Account<'a> {
         Ok(())
     }
 
+    /// Tells the observer what was there before.
+    pub(super) fn tell_taken_up(&self) {
+        self.task.observer.taken_up(&self.layers);
+    }
+
+    /// Tells the observer that the layer is expanded: deciding what is new may take as long.
+    fn tell_closing(&self) {
+        let Task { budget, observer, .. } = self.task;
+        observer.progress(Progress {
+            layer: self.layers.len().saturating_sub(1) as u64,
+            frontier: self.frontier,
+            expanded: self.frontier,
+            states: self.layers.sum(),
+            transitions: self.done.transitions + self.pending.transitions,
+            ..Progress::of(Phase::Closing, budget)
+        });
+    }
+
     /// Expands every state of the current layer; true if the observer stopped it.
     fn expand_layer<P: StagePolicy>(&mut self, workers: &StageWorkers<'_, P>) -> Result<bool, SearchError> {
+        let has_layers = workers.shift().shared_policy().has_layers();
         let share = Arc::new(StageShare {
+            phase: if has_layers { Phase::Layers } else { Phase::Stages },
             stage: self.layer(),
             frontier: self.frontier,
             states_before: self.layers.sum(),

@@ -8,11 +8,12 @@ use fathom_model::system::expand_some;
 use super::StagePolicy;
 use crate::error::SearchError;
 use crate::expansion::buffers::Buffers;
-use crate::task::{Progress, Task};
+use crate::task::{Phase, Progress, Task};
 
 /// What the threads of one stage share.
 #[derive(Debug)]
 pub(super) struct StageShare {
+    pub(super) phase: Phase,
     pub(super) stage: u64,
     pub(super) frontier: u64,
     pub(super) states_before: u64,
@@ -59,7 +60,7 @@ pub(super) fn expand_share<P: StagePolicy>(
             expanded,
             states: share.states_before,
             transitions: share.transitions_before + transitions,
-            budget_used: budget.used() as u64,
+            ..Progress::of(share.phase, budget)
         });
     }
     let began = Instant::now();

@@ -169,6 +169,7 @@ pub fn go_on<P: StagePolicy>(
     let workers = shift::workers(task, policy)?;
     let mut account = Account::new(task)?;
     account.restore(boundary, &mut workers.leader().buffers)?;
+    account.tell_taken_up();
     let ending = workers.together(|| account.layers(&workers));
     account.finish(&workers, ending)
 }

@@ -12,7 +12,7 @@ use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::closed_set::Reached;
 use crate::stores::bits::Bits;
-use crate::task::{Observer, Progress};
+use crate::task::{Observer, Phase, Progress};
 
 /// Meets everything that leads to what was met, inside the set of the expander, whose states are those that were reached.
 ///
@@ -29,6 +29,7 @@ pub(crate) fn spread(
         for layer in (0..reached.layer_count()).rev() {
             pass(expander, reached, layer, met, observer)?;
             observer.progress(Progress {
+                phase: Phase::Backward,
                 layer,
                 expanded: expander.visits,
                 states: expander.set.len(),

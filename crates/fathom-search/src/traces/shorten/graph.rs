@@ -8,7 +8,7 @@ use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::error::SearchError;
 use crate::task::Observer;
-use crate::traces::lasso::Lasso;
+use crate::traces::path::Path;
 
 /// States by number, in the order in which a breadth-first search meets them.
 pub(super) struct Graph {
@@ -55,20 +55,20 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The states of a lasso, and all steps between them.
-    pub(super) fn of_lasso(
+    /// The states of a path, and all steps between them.
+    pub(super) fn of_path(
         system: &dyn TransitionSystem,
-        lasso: &Lasso,
+        path: &Path,
         budget: &Budget,
         observer: &dyn Observer,
     ) -> Result<Graph, SearchError> {
         let mut members = Graph::empty(system, budget)?;
-        let mut reader = lasso.path.reader()?;
-        for state in 0..lasso.path.len() {
+        let mut reader = path.reader()?;
+        for state in 0..path.len() {
             members.add(reader.get(state)?.record, Met { depth: 0, from: 0, by: 0 })?;
         }
         let mut graph = Graph::empty(system, budget)?;
-        graph.add(reader.get(0)?.record, Met { depth: 0, from: 0, by: lasso.path.start() })?;
+        graph.add(reader.get(0)?.record, Met { depth: 0, from: 0, by: path.start() })?;
         let mut next = 0;
         while next < graph.len() {
             graph.expand(system, next, Some(&members), observer)?;
@@ -189,7 +189,7 @@ impl Graph {
     }
 
     /// The number of a state, or its place in the table.
-    fn find(&self, record: &[u64]) -> Result<u32, usize> {
+    pub(super) fn find(&self, record: &[u64]) -> Result<u32, usize> {
         let mask = self.table.len() - 1;
         let mut place = hash_key(record) as usize & mask;
         loop {
