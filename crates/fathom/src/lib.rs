@@ -10,11 +10,13 @@
 //! | [`progress`] | how is a user told how far a run is? |
 //! | [`interrupt`] | has somebody asked the run to stop? |
 //! | [`session`] | who ends a command that does not end by itself? |
+//! | `lsp` | how does an editor ask about models? |
 //! | [`report`] | how is the result of a run told? |
 
 pub mod arguments;
 pub mod command;
 pub mod interrupt;
+mod lsp;
 pub mod observer;
 pub mod progress;
 mod reading;

@@ -6,11 +6,13 @@
 //! | [`system`] | which forms does the system of a model have? |
 //! | [`execution`] | how does a model make its steps, and how much memory may it take to get there? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
+//! | [`held`] | which values can a variable hold, in words? |
 //! | `measure` | how far has a state come? |
 //! | [`subject`] | what can questions be asked about? |
 
 pub mod assemble;
 pub mod execution;
+pub mod held;
 mod measure;
 pub mod subject;
 pub mod system;
