@@ -6,6 +6,7 @@ mod bench;
 mod corpus;
 mod corpus_ltl;
 mod emit_c;
+mod package;
 mod printed;
 mod rumur;
 mod sabotage;
@@ -35,6 +36,8 @@ enum Task {
     Corpus(corpus::Arguments),
     /// Print a model as C.
     EmitC(emit_c::Arguments),
+    /// Build the program small, and make a Debian package of it.
+    Package(package::Arguments),
     /// Check random Murphi programs and compare with rumur.
     Rumur(rumur::Arguments),
     /// Build with one deliberate defect at a time; each must turn tests red.
@@ -51,6 +54,7 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         Task::Attack(arguments) => attack::run(&arguments),
         Task::Bench(part) => bench::run(&part),
         Task::EmitC(arguments) => emit_c::run(&arguments),
+        Task::Package(arguments) => package::run(&arguments),
         Task::Rumur(arguments) => rumur::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),
