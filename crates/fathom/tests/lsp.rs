@@ -36,12 +36,12 @@ impl Editor {
         (editor, reply["capabilities"].clone())
     }
 
-    fn send(&mut self, message: Message) {
+    fn send(&mut self, message: &Message) {
         message.write(self.input.as_mut().unwrap()).unwrap();
     }
 
     fn tell(&mut self, method: &str, params: Value) {
-        self.send(Message::Notification(Notification { method: method.to_owned(), params }));
+        self.send(&Message::Notification(Notification { method: method.to_owned(), params }));
     }
 
     fn receive(&mut self) -> Message {
@@ -51,7 +51,7 @@ impl Editor {
     fn response(&mut self, method: &str, params: Value) -> Response {
         self.requests += 1;
         let id = self.requests.into();
-        self.send(Message::Request(Request { id, method: method.to_owned(), params }));
+        self.send(&Message::Request(Request { id, method: method.to_owned(), params }));
         loop {
             match self.receive() {
                 Message::Response(response) => {

@@ -6,7 +6,7 @@
 //!
 //! **Memory** follows the states: filters one after the other, each four times as large as the one before (P. S. Almeida et al., "Scalable Bloom filters",
 //! Information Processing Letters 101, 2007). A state's bits are in the filter that was the newest when it was met, all of them in one cache line (F. Putze et al., "Cache-, hash- and
-//! space-efficient Bloom filters", WEA 2007). Filters that are followed by another hold a state for each [`STATE_BITS`] bits and have six bits per state; the last one holds
+//! space-efficient Bloom filters", WEA 2007). Filters that are followed by another hold a state for each 32 bits and have six bits per state; the last one holds
 //! everything that is still to come, with three bits per state, which is best when it becomes far too small.
 //!
 //! **Estimate.** A new state is missed with the probability `p` that one of the filters has all its bits. Each filter knows its part of that: the mean over its lines of `f^6` or `f^3`, where
@@ -81,8 +81,6 @@ pub const MISSED_GOOD: f64 = 0.34;
 const FIRST_BYTES: usize = 512 << 10;
 /// How many times as large as the newest filter the next one is. Twice as large: half of the lookups of a new state go to filters outside of the cache for nothing; eight times: most memory is empty.
 const GROWTH: usize = 4;
-/// Bits of a filter for each state that it holds before there is another. One in 20,000 new states is missed when it is left, and of all states one in 14,000 (peterson.4); with half as many bits, one in 700.
-const STATE_BITS: usize = 32;
 
 impl Bitstate {
     /// Takes up to so many bytes for bits (at least a cache line), as they are needed.
