@@ -9,6 +9,7 @@ mod emit_c;
 mod estimate;
 mod explorer;
 mod lassos;
+mod package;
 mod printed;
 mod rumur;
 mod sabotage;
@@ -44,6 +45,8 @@ enum Task {
     Lassos(lassos::Arguments),
     /// Hold the estimate of the end against spaces whose sizes are known.
     Estimate(estimate::Arguments),
+    /// Build the program small, and make a Debian package of it.
+    Package(package::Arguments),
     /// Check random Murphi programs and compare with rumur.
     Rumur(rumur::Arguments),
     /// Build with one deliberate defect at a time; each must turn tests red.
@@ -63,6 +66,7 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         Task::Explorer(arguments) => explorer::run(&arguments),
         Task::Lassos(arguments) => lassos::run(&arguments),
         Task::Estimate(arguments) => estimate::run(&arguments),
+        Task::Package(arguments) => package::run(&arguments),
         Task::Rumur(arguments) => rumur::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),

@@ -11,6 +11,7 @@
 //! | [`progress`] | how is a user told how far a run is? |
 //! | [`interrupt`] | has somebody asked the run to stop? |
 //! | [`session`] | who ends a command that does not end by itself? |
+//! | `lsp` | how does an editor ask about models? |
 //! | [`report`] | how is the result of a run told? |
 //! | [`serve`] | how is a page served to its reader, and to nobody else? |
 
@@ -18,6 +19,7 @@ pub mod arguments;
 pub mod command;
 pub mod history;
 pub mod interrupt;
+mod lsp;
 pub mod observer;
 pub mod progress;
 mod reading;

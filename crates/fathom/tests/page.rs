@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use oracle::skip::skipped;
 use serde_json::Value;
 
 /// Waits, notes what goes wrong, and at the end puts what was seen where it can be read from outside.
@@ -41,7 +42,7 @@ fn browser() -> Option<&'static str> {
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok());
     if found.is_none() {
-        eprintln!("skipped: chromium is not installed, so the page was not looked at");
+        skipped("what a browser shows of a page", "chromium is not installed");
     }
     found
 }

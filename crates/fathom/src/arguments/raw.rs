@@ -1,23 +1,45 @@
 //! Which words does the command line have? Raw: nothing here is checked against anything else.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fathom_check::questions::liveness_property::Fairness;
 
 use fathom_search::engines::engine::{Engine, Store};
+use fathom_search::engines::registry;
 
 use super::{engine, quantity};
 
 /// A model checker for systems whose state space does not fit in memory.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "fathom", version, about, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(
+    name = "fathom",
+    version,
+    long_version = &**VERSION,
+    about,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// What this program can, for those who report a bug in it.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let engines: Vec<&str> = registry::ENGINES.into_iter().map(|engine| engine.name).collect();
+    let linked = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
+    format!(
+        "{}\nlanguages: DVE, Murphi\nengines: {}\nmachine code: Cranelift, or --no-jit\ntarget: {}-{}, {linked}",
+        env!("CARGO_PKG_VERSION"),
+        engines.join(", "),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+    )
+});
 
 /// What to do.
 #[derive(Clone, Debug, Subcommand)]
@@ -40,6 +62,8 @@ pub enum Command {
     View(Box<ViewArguments>),
     /// List the search engines and their options
     Engines,
+    /// Serve an editor: the Language Server Protocol on standard input and output
+    Lsp,
     /// Print shell completions
     Completions {
         /// The shell

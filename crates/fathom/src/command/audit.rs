@@ -258,6 +258,7 @@ fn summary(
                     kind.word()
                 )
             }
+            _ if kind.word() == &**name => format!("{name}: in none of them"),
             _ => format!("{} {name}: violated in none of them", kind.word()),
         });
     }

@@ -6,6 +6,7 @@ pub mod engines;
 pub mod explore;
 pub mod follow;
 pub mod help;
+pub mod lsp;
 mod output;
 pub mod replay;
 pub mod simulate;

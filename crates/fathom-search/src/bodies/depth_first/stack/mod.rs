@@ -156,6 +156,7 @@ mod tests {
             compare(&mut Spilling::new(&budget, words, spill).unwrap(), words, seed);
             compare(&mut InMemory::growing(&budget, words).unwrap(), words, seed);
             compare(&mut InMemory::limited(&budget, words, 600 * (words * 8 + 8)).unwrap(), words, seed);
+            compare(&mut InMemory::up_to(&budget, words, 600 * (words * 8 + 8)).unwrap(), words, seed);
             compare(&mut Indexed::new(&budget, words).unwrap(), words, seed);
             assert_eq!(budget.used(), 0, "seed {seed}: all of it was given back");
         }
