@@ -92,6 +92,7 @@ fn measured(model: &Model, property: &LivenessProperty, brute: usize) -> anyhow:
     let settings = LivenessSettings {
         engine: Chosen::plain(&auto::ENGINE),
         fair: Vec::new(),
+        strong: false,
         faults: Faults::Report,
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
@@ -104,7 +105,7 @@ fn measured(model: &Model, property: &LivenessProperty, brute: usize) -> anyhow:
         return Ok(None);
     }
     let product =
-        liveness_search::product(model, property, &property.automaton, &[], Execution::Interpreted)?;
+        liveness_search::product(model, property, &property.automaton, (&[], false), Execution::Interpreted)?;
     let explored = explore(&product, Limits::states(brute)).ok();
     let shown = trace.length();
     let all_marks = u64::MAX.unbounded_shr(64 - property.automaton.mark_count);

@@ -128,13 +128,13 @@ fn dumped(
             widths::table(model, &widths::observe(model, &settings.resources, &watcher)?)
         }
         Dump::Progress => {
-            let watcher = watcher(session, &settings.output, std::convert::identity)?;
+            let watcher = watcher(session, &settings.output, &settings.resources, None)?;
             let measure = settings.engine.expression();
             let found = progress_report::report(model, measure, &settings.resources, &watcher)?;
             report::progress::report(&found)
         }
         Dump::Components => {
-            let watcher = watcher(session, &settings.output, std::convert::identity)?;
+            let watcher = watcher(session, &settings.output, &settings.resources, None)?;
             report::progress::components(&progress_report::scc(model, &settings.resources, &watcher)?)
         }
     })

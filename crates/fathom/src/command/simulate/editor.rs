@@ -141,7 +141,7 @@ mod tests {
             typed(&mut editor, line);
             press(&mut editor, KeyCode::Enter);
         }
-        let mut up = |editor: &mut Editor| {
+        let up = |editor: &mut Editor| {
             press(editor, KeyCode::Up);
             editor.text()
         };
