@@ -563,7 +563,7 @@ impl StagePolicy for Sweep<'_> {
     }
 
     fn flush(&self, worker: &mut Offered) -> Result<(), SearchError> {
-        Ok(worker.here.settle()?)
+        Ok(worker.here.settle(&self.place)?)
     }
 
     fn prepare_close(&mut self, _: &mut [&mut Offered]) -> Result<bool, SearchError> {
