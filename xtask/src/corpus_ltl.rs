@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
     /// Which engines check, by name; all exact ones if none is given.
     #[arg(long = "engine")]
     engines: Vec<String>,
+    /// Memory for states alone, in KiB; what there is if none is given.
+    #[arg(long)]
+    data_budget: Option<u64>,
     /// The folder with the tables.
     #[arg(long, default_value = "../shared/beem")]
     folder: PathBuf,
@@ -72,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         let questions = LivenessQuestions { formulas, ..LivenessQuestions::default() };
         for property in questions.properties(&model)? {
             let name = format!("{} {}", row[0], row[1]);
-            wrong += compare(&name, &model, &property, expected(&row), &engines)?;
+            wrong += compare(&name, &model, &property, expected(&row), (&engines, arguments.data_budget))?;
             rows += 1;
         }
     }
@@ -84,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         let model = model(&arguments.folder.join("property-processes").join(&row[0]), &row[0])?;
         let property = LivenessProperty::of_model(&model)?.context("there is a property process")?;
-        wrong += compare(&row[0], &model, &property, &row[2], &engines)?;
+        wrong += compare(&row[0], &model, &property, &row[2], (&engines, arguments.data_budget))?;
         let counts = explore(
             &model,
             Some(&property),
@@ -111,7 +114,7 @@ fn compare(
     model: &Model,
     property: &LivenessProperty,
     published: &str,
-    engines: &[&'static Engine],
+    (engines, kibibytes): (&[&'static Engine], Option<u64>),
 ) -> anyhow::Result<usize> {
     let mut wrong = 0;
     for engine in engines {
@@ -120,10 +123,12 @@ fn compare(
             engine: Chosen::plain(engine),
             fair: Vec::new(),
             faults: Faults::Stop,
+            strong: false,
             generation: Chosen::plain(&auto::ENGINE),
             stack: None,
         };
-        let checked = liveness::check(model, property, &settings, &resources(), &Clock::new(None), None)?;
+        let resources = Resources { data_budget: kibibytes.map(|it| it << 10), ..resources() };
+        let checked = liveness::check(model, property, &settings, &resources, &Clock::new(None), None)?;
         let verdict = checked.verdict().word();
         let counts = &checked.exploration.counts;
         let differs = if verdict == published { "" } else { "  NOT AS PUBLISHED" };

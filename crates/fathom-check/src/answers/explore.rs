@@ -39,7 +39,8 @@ pub fn explore(
     let plain;
     let system: &dyn TransitionSystem = match property {
         Some(property) => {
-            product = liveness_search::product(subject, property, &property.automaton, &[], execution)?;
+            product =
+                liveness_search::product(subject, property, &property.automaton, (&[], false), execution)?;
             &product
         }
         None => {

@@ -6,6 +6,7 @@ pub mod bitstate;
 pub mod ddfs;
 pub mod engine;
 pub mod l2s;
+pub mod map;
 pub mod map_ram;
 pub mod ndfs;
 pub mod owcty;

@@ -83,7 +83,7 @@ pub struct CheckArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
-    /// Where the engines ndfs, semi-owcty, ddfs and map-ram store states [default: in RAM while they fit]
+    /// Where the engines ndfs, semi-owcty, owcty, map, ddfs and map-ram store states [default: in RAM while they fit]
     #[arg(long, value_name = "NAME", value_enum, help_heading = "Experts", hide_short_help = true)]
     pub store: Option<StoreArgument>,
     /// With what to search.
@@ -213,10 +213,10 @@ pub struct LivenessArguments {
     /// Name an expression, for use in formulas (repeatable)
     #[arg(long = "atom", value_name = "NAME=E", value_parser = quantity::definition, help_heading = "Properties")]
     pub atoms: Vec<(String, String)>,
-    /// Check formulas on weakly fair runs only: fair to every process, or to P, Q, ...
+    /// Check formulas on fair runs only: weakly or strongly fair to every process, or to P, Q, ...
     ///
-    /// A run is weakly fair to a process that takes infinitely many steps or is disabled infinitely often.
-    #[arg(long, value_name = "weak[=P,Q]", value_parser = quantity::fairness, help_heading = "Properties")]
+    /// A run is weakly fair to a process that takes infinitely many steps or is disabled infinitely often, and strongly fair to one that takes infinitely many steps or is enabled finitely often.
+    #[arg(long, value_name = "weak|strong[=P,Q]", value_parser = quantity::fairness, help_heading = "Properties")]
     pub fair: Option<Fairness>,
 }
 

@@ -241,6 +241,12 @@ impl DiskArguments {
                 ),
             }));
         }
+        if self.certify && engine.certificate == "none" {
+            let name = engine.name;
+            return Err(UsageError(format!(
+                "the engine {name} leaves no certificate: leave --certify or --engine out"
+            )));
+        }
         let has_plan = engine.options.iter().any(|option| option.key == "plan");
         if self.plan.is_some() && matches!(engine.run, Run::States(_)) && !has_plan {
             let name = engine.name;

@@ -58,6 +58,7 @@ pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> 
         questions: Some(questions),
         faults: questions.faults,
         fair: &questions.liveness.fair_processes(&model)?,
+        strong: matches!(questions.liveness.fairness, Fairness::Strong(_)),
         max_depth: settings.resources.max_depth,
     };
     let OutputSettings { quiet, stats, .. } = settings.output;
@@ -92,6 +93,7 @@ fn checked(
     let liveness = LivenessSettings {
         engine: liveness_engine(settings, !properties.is_empty())?,
         fair: questions.liveness.fair_processes(model)?,
+        strong: matches!(questions.liveness.fairness, Fairness::Strong(_)),
         faults: questions.faults,
         generation: settings.generation.clone(),
         stack: settings.stack.clone(),

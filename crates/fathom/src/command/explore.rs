@@ -83,8 +83,13 @@ fn home_of(
     }
     let identity = match product {
         Some(property) => {
-            let system =
-                liveness_search::product(model, property, &property.automaton, &[], Execution::Interpreted)?;
+            let system = liveness_search::product(
+                model,
+                property,
+                &property.automaton,
+                (&[], false),
+                Execution::Interpreted,
+            )?;
             Identity::of_exploration(model, &settings.model, product, system.shape())
         }
         None => {
