@@ -117,8 +117,8 @@ pub fn check(
     )?;
     let budget = resources.data_budget()?;
     let room = layer_engine::room(&budget, home);
-    let moves = subject.moves();
     let accepting = |record: &[u64]| product.is_accepting(record);
+    let moves = subject.moves();
     let task = Task {
         engine: &settings.engine,
         moves: moves.as_ref(),
