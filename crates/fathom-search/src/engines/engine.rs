@@ -166,6 +166,8 @@ pub enum OptionValue {
     Expression,
     /// A number that is not 0.
     Number,
+    /// A number between 0 and 1, neither of them; or one of these words.
+    Share(&'static [&'static str]),
 }
 
 /// What an engine is asked.
@@ -384,6 +386,10 @@ impl fmt::Display for OptionValue {
             OptionValue::OneOf(words) => formatter.write_str(&words.join("|")),
             OptionValue::Expression => formatter.write_str("EXPRESSION"),
             OptionValue::Number => formatter.write_str("N"),
+            OptionValue::Share(words) => {
+                formatter.write_str("SHARE")?;
+                words.iter().try_for_each(|word| write!(formatter, "|{word}"))
+            }
         }
     }
 }
@@ -443,6 +449,15 @@ impl Chosen {
                 "the option {key} of the engine {name} is a number from 1 on, not {value:?}"
             )));
         }
+        if let OptionValue::Share(words) = known.value
+            && !words.contains(&value)
+            && share_of(value).is_none()
+        {
+            return Err(OptionError(format!(
+                "the option {key} of the engine {name} is a number between 0 and 1, neither of them{}; {value:?} is not",
+                words.iter().map(|word| format!(", or {word}")).collect::<String>()
+            )));
+        }
         if self.option(known.key).is_some() {
             return Err(OptionError(format!("the option {key} of the engine {name} is given twice")));
         }
@@ -460,6 +475,11 @@ impl Chosen {
         self.option(key)?.parse().ok()
     }
 
+    /// The share that was chosen for an option, if one was.
+    pub fn share(&self, key: &str) -> Option<f64> {
+        self.option(key).and_then(share_of)
+    }
+
     /// The expression that was chosen, if the engine has an option of that kind.
     pub fn expression(&self) -> Option<&str> {
         self.option(self.engine.options.iter().find(|option| option.is_expression())?.key)
@@ -469,6 +489,11 @@ impl Chosen {
     pub fn options(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.options.iter().map(|(key, value)| (*key, value.as_str()))
     }
+}
+
+/// The number between 0 and 1 that a text says.
+fn share_of(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|share| (1e-6..1.0).contains(share))
 }
 
 impl Answer {

@@ -5,6 +5,7 @@ pub mod auto;
 pub mod bitstate;
 pub mod ddfs;
 pub mod engine;
+pub mod ioemc;
 pub mod l2s;
 pub mod map;
 pub mod map_ram;
