@@ -106,8 +106,11 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         commit_every: disk.commit_every,
         keep_layers: disk.keep_layers,
     };
-    let measure =
-        measure.map(|measure| engine::NamedMeasure { values: &*measure.values, name: &measure.name });
+    let measure = measure.map(|measure| engine::NamedMeasure {
+        values: &*measure.values,
+        name: &measure.name,
+        identity: measure.identity,
+    });
     match run(&Ask { task: search, place: &place, chosen, measure }) {
         Ok(Answer { engine, outcome, kept, used, closing, measure }) => {
             let counts = volume_counts(used, &volume)?;

@@ -186,8 +186,10 @@ pub struct Ask<'a> {
 pub struct NamedMeasure<'a> {
     /// The numbers.
     pub values: Measure<'a>,
-    /// What it is made of: what was begun with a measure is gone on with by one of the same name.
+    /// What it is made of.
     pub name: &'a str,
+    /// Beside the name, what tells it from others: what was begun with a measure is not gone on with by another.
+    pub identity: u64,
 }
 
 /// What an engine is asked that looks for accepting runs on the fly.
