@@ -16,7 +16,7 @@ use crate::numbers::bytes;
 pub enum RunError {
     /// Less memory was given than a run needs to begin.
     #[error(
-        "--ram {} is too little: this search needs {} before it stores a single state; raise it, or leave --ram out",
+        "{} of memory is too little: this search needs {} before it stores a single state",
         bytes(*given), bytes(*least)
     )]
     RamTooSmall {
@@ -40,7 +40,7 @@ pub enum RunError {
     },
     /// A path of states that are alike has no run behind it: the model tells them apart.
     #[error(
-        "{property} is violated with symmetry reduction, but in no run of the model: the model is not symmetric in a scalarset, perhaps because of the order of a loop; check it with --symmetry off"
+        "{property} is violated with symmetry reduction, but in no run of the model: the model is not symmetric in a scalarset, perhaps because of the order of a loop; check it without symmetry reduction"
     )]
     Asymmetric {
         /// Which property.

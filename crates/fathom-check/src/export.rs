@@ -56,7 +56,7 @@ pub struct Graph {
 /// The space has more states than are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the graph has more than {GRAPH_STATES_MAX} states, and no more are written: --dot and --aut are for small spaces; --dump-records writes the states of large ones"
+    "the graph has more than {GRAPH_STATES_MAX} states, and no more are written: graphs are for small spaces"
 )]
 pub struct GraphTooLarge;
 

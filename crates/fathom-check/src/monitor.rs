@@ -42,6 +42,13 @@ pub trait Monitor: Observer {
 }
 
 /// Stops as it is told to, but not in its first moments: what was found when time was up, or when the user lost patience, is worth these.
+///
+/// ```
+/// use fathom_check::monitor::Patient;
+/// use fathom_search::task::Observer;
+///
+/// assert!(!Patient::new(|| true).stop(), "it has only just begun");
+/// ```
 #[derive(Debug)]
 pub struct Patient<F> {
     stop: F,

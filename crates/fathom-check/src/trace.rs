@@ -190,7 +190,7 @@ fn nothing() -> Value {
 
 /// What goes wrong at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub(crate) enum Trouble {
     /// A step from the last state faults.
     Step(Fault),
     /// A start faults: there is no state.

@@ -4,9 +4,12 @@
 mod philosophers;
 #[path = "../examples/river/main.rs"]
 mod river;
+#[path = "../examples/tour/main.rs"]
+mod tour;
 
 #[test]
 fn the_programs_run() {
+    tour::main().expect("everything is answered");
     river::main().expect("there is a way across");
     philosophers::main().expect("a philosopher starves");
 }

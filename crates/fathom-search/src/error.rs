@@ -13,7 +13,7 @@ pub enum SearchError {
     Budget(#[from] BudgetError),
     /// The data budget is less than any search of such states can work with.
     #[error(
-        "states of {bits} bits need at least {least} bytes for data on disk to be worked with, and there are {free}: give more with --ram or --data-budget"
+        "states of {bits} bits need at least {least} bytes for data on disk to be worked with, and there are {free}"
     )]
     LeastBudget {
         /// Bits of a record.
@@ -60,7 +60,7 @@ pub enum SearchError {
         reads: u64,
     },
     /// Files take more room than was allowed.
-    #[error("the files of the search take {used} bytes, more than the {limit} that --disk-limit allows")]
+    #[error("the files of the search take {used} bytes, more than the {limit} that they may take")]
     DiskLimit {
         /// What they take.
         used: u64,

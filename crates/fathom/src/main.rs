@@ -84,6 +84,9 @@ fn tell(error: &anyhow::Error) {
         Some(ModelError::Source { text, diagnostics }) => {
             say_coloured(&diagnostics.render(text, std::io::stderr().is_terminal()));
         }
-        _ => say(&format!("error: {error:#}")),
+        _ => {
+            let hint = hints::next_step(error).map_or(String::new(), |hint| format!("\nhint: {hint}"));
+            say(&format!("error: {error:#}{hint}"));
+        }
     }
 }

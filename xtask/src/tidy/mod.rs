@@ -1,4 +1,4 @@
-//! Does the tree keep to its own rules? Modules without cycles, crates as drawn, engines named in one place, functions that do not grow, dependencies that are used, files that say what they are about.
+//! Does the tree keep to its own rules? Modules without cycles, crates as drawn, engines named in one place, a library with examples, functions that do not grow, dependencies that are used, files that say what they are about.
 //!
 //! What was there before a rule is listed in `tidy.txt`, and the list may only get shorter: what is no longer true must be struck from it (`cargo xtask tidy --bless` does).
 //!
@@ -7,12 +7,14 @@
 //! | `sources` | which files are there, and which modules are they? |
 //! | `imports` | which modules import each other in a circle? |
 //! | `engines` | which files name an engine that is none of their affair? |
+//! | `examples` | which public items of the library does no example reach? |
 //! | `functions` | which functions are long? |
 //! | `crates` | do crates depend as drawn, and on nothing that they do not use? |
 //! | `text` | do files say what they are about, and nothing about the machine they were written on? |
 
 mod crates;
 mod engines;
+mod examples;
 mod functions;
 mod imports;
 mod sources;
@@ -65,6 +67,7 @@ fn broken(root: &Path) -> anyhow::Result<Broken> {
     let mut broken = imports::cycles(&sources);
     broken.extend(functions::long(&sources));
     broken.extend(engines::named_elsewhere(&sources));
+    broken.extend(examples::unreached(&sources));
     broken.extend(text::silent(&sources));
     broken.extend(text::machine_paths(root)?);
     broken.extend(crates::misdrawn(root)?);

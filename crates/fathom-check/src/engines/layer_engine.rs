@@ -16,6 +16,7 @@ use fathom_search::engines::{auto, ram, retrace, tier};
 use fathom_search::error::SearchError;
 use fathom_search::files::disk_use::DiskUse;
 use fathom_search::files::journal::StoredLayers;
+use fathom_search::task::watch::Condition;
 use fathom_search::task::{self, Observer, Outcome, Settings};
 use fathom_search::traces::path::{Path as RunPath, Room};
 use fathom_search::traces::trace;
@@ -25,7 +26,9 @@ use crate::folder::disk_settings::DiskSettings;
 use crate::folder::home::Home;
 use crate::folder::scratch::{PARENT, Scratch};
 use crate::limit::Limit;
-use crate::model::subject::NamedMeasure;
+use crate::model::subject::{NamedMeasure, Subject};
+use crate::questions::plan::Plan;
+use crate::questions::property::PropertyKind;
 
 /// The states that a search has kept.
 #[derive(Debug)]
@@ -81,6 +84,28 @@ impl<'a> Task<'a> {
         let search = task::Task { system, budget, settings, observer };
         Task { search, home: None, in_scratch: false, measure: None }
     }
+}
+
+/// What an engine is told of how far the states of a subject are from what a plan looks for, if it asks for that.
+pub(crate) fn distance<'s>(
+    chosen: &Chosen,
+    subject: &'s dyn Subject,
+    plan: &Plan,
+) -> Option<NamedMeasure<'s>> {
+    let asks = chosen.engine.options.iter().any(|option| option.key == "heuristic");
+    if !asks || chosen.option("heuristic") == Some("none") {
+        return None;
+    }
+    let goals = plan.conditions.iter().zip(&plan.properties);
+    let goals = goals.filter_map(|(condition, property)| match (condition, property.kind) {
+        (_, PropertyKind::Expected { label } | PropertyKind::Cover { label }) => Some((label, true)),
+        (Condition::Label { label, value }, _) => Some((*label, *value)),
+        _ => None,
+    });
+    let goals: Vec<_> =
+        goals.filter_map(|(label, value)| Some((&plan.labels.get(label)?.expression, value))).collect();
+    let values = if goals.is_empty() { None } else { subject.distance(&goals) };
+    values.map(|values| NamedMeasure { values, name: "distance".to_owned(), identity: 0, origin: None })
 }
 
 /// Searches a system with an engine that expands all states.

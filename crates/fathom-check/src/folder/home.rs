@@ -72,10 +72,10 @@ struct Place {
 #[non_exhaustive]
 pub enum HomeError {
     /// Another run is in the directory.
-    #[error("there is a search in {} already: resume it (--resume), or choose another folder (--dir)", .0.display())]
+    #[error("there is a search in {} already: resume it, or choose another folder", .0.display())]
     Occupied(PathBuf),
     /// There is nothing to go on with.
-    #[error("there is no search in {} to resume: leave --resume out to begin one there", .0.display())]
+    #[error("there is no search in {} to resume", .0.display())]
     Nothing(PathBuf),
     /// The run in the directory is another one.
     #[error("the search in {} is another one: it differs in {}", folder.display(), differences.join(", "))]
@@ -86,7 +86,7 @@ pub enum HomeError {
         differences: Vec<String>,
     },
     /// Parts of the run lie elsewhere.
-    #[error("parts of the search in {} lie elsewhere than --dir-bulk or --dir-index say: leave these out to resume it", .0.display())]
+    #[error("parts of the search in {} lie elsewhere than the folders given for bulk and index", .0.display())]
     Elsewhere(PathBuf),
     /// The directory cannot be used.
     #[error(transparent)]

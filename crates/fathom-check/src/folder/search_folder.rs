@@ -18,11 +18,11 @@ use crate::folder::card::{self, Card, CardError, Parts};
 #[non_exhaustive]
 pub enum FolderError {
     /// Something else is in it.
-    #[error("{} contains files that fathom did not write: choose another folder (--dir)", .0.display())]
+    #[error("{} contains files that fathom did not write: choose another folder", .0.display())]
     Foreign(PathBuf),
     /// Another process is at work in it.
     #[error(
-        "another fathom{} is using {}: wait until it ends, or choose another folder (--dir)",
+        "another fathom{} is using {}: wait until it ends, or choose another folder",
         process.map_or(String::new(), |number| format!(" (process {number})")), folder.display()
     )]
     Held {

@@ -4,6 +4,7 @@ use std::fmt::{self, Debug, Formatter};
 
 use fathom_exec::interpreter::Interpreter;
 use fathom_lang::source::SourceText;
+use fathom_model::expression::Expression;
 use fathom_model::program::{Label, Program};
 use fathom_model::record::Records;
 use fathom_model::symmetry::Symmetric;
@@ -11,6 +12,7 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::progress::measure::Measure;
 
 use super::assemble::{Model, ModelError};
+use super::distance::{Distance, Moves};
 use super::execution::Execution;
 use super::measure::{STRUCTURAL, components, packed, parts, structural};
 use super::system::System;
@@ -71,6 +73,16 @@ pub trait Subject: Debug + Sync {
         Ok(None)
     }
 
+    /// How many steps every state is away from one where one of some expressions is true (or, with `false`, is not), at least; no step changes that by more than one. None if nothing is known.
+    fn distance(&self, _goals: &[(&Expression, bool)]) -> Option<StateMeasure<'_>> {
+        None
+    }
+
+    /// How many moves processes need from one place to another; none if nothing is known.
+    fn moves(&self) -> Option<Moves> {
+        None
+    }
+
     /// The text that spans refer to, if there is one.
     fn source(&self) -> Option<&SourceText> {
         None
@@ -113,6 +125,28 @@ impl Subject for Model {
             values.extend(records.iter().map(value));
         });
         Ok(Some(NamedMeasure { values, name: text.trim().to_owned(), identity: 0, origin: None }))
+    }
+
+    fn distance(&self, goals: &[(&Expression, bool)]) -> Option<StateMeasure<'_>> {
+        if self.is_symmetric() {
+            // Processes of a state that stands for others are not those that the goal names.
+            return None;
+        }
+        let interpreter = self.interpreter(Vec::new());
+        let (program, layout) = (Model::program(self), interpreter.layout());
+        let goals = goals.iter().map(|(goal, truth)| Distance::to(program, layout, goal, *truth));
+        let distance = Distance::to_any(goals);
+        (!distance.is_nothing()).then(|| -> StateMeasure<'_> {
+            Box::new(move |records, values| {
+                values.extend(records.iter().map(|record| distance.of(record)));
+            })
+        })
+    }
+
+    fn moves(&self) -> Option<Moves> {
+        // Processes of a state that stands for others are not those of another state.
+        let told = !self.is_symmetric() && !Model::program(self).processes.is_empty();
+        told.then(|| Moves::of(Model::program(self), self.interpreter(Vec::new()).layout()))
     }
 
     fn source(&self) -> Option<&SourceText> {

@@ -3,6 +3,16 @@
 //! Only regular files are read, and never more of one than there is room for: what is no file (a folder, a device, a pipe) and what is too large is refused
 //! before anything is read. The size is asked of the file that was opened and counted while it is read, so a file that grows, or that does not tell its
 //! size, is cut off as well.
+//!
+//! ```
+//! use std::path::Path;
+//! use fathom_check::model::user_file::{AUTOMATA, FORMULAS, LOGS, MODELS, TRACES, read};
+//!
+//! assert!(read(Path::new("/dev/zero"), MODELS).unwrap_err().to_string().contains("a device"));
+//! for sort in [AUTOMATA, FORMULAS, LOGS, TRACES] {
+//!     assert!(read(Path::new("."), sort).is_err(), "a folder is none of the {}", sort.name);
+//! }
+//! ```
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read};

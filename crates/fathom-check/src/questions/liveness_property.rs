@@ -147,7 +147,7 @@ pub enum LivenessError {
         count: usize,
     },
     /// No process, or rule of a model without processes, has that name.
-    #[error("--fair: the model has no process or rule `{name}`{help}")]
+    #[error("the model has no process or rule `{name}`{help}")]
     Process {
         /// The name.
         name: String,
@@ -156,7 +156,7 @@ pub enum LivenessError {
     },
     /// A process beyond those that a set of processes can have.
     #[error(
-        "--fair: only the first 64 processes or rules of a model can be fair, and `{0}` is none of them; name others"
+        "runs can be fair to the first 64 processes or rules of a model alone, and `{0}` is none of them; name others"
     )]
     TooManyProcesses(String),
 }

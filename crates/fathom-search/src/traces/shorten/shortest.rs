@@ -22,17 +22,16 @@ impl Best {
     }
 }
 
-/// How many edges are looked at, at most: a bound on time where accepting steps are many and lassos are long.
-const EDGES_MAX: u64 = 50_000_000;
 const NONE: u32 = u32::MAX;
 
-/// The shortest lasso with fewer states than `known`, if there is one.
+/// The shortest lasso with fewer states than `known`, if there is one. No more edges are looked at than are left, which bounds the time where accepting steps are many and lassos are long: then it is the
+/// shortest of those that were seen.
 pub(super) fn shortest(
     graph: &Graph,
     marks: u64,
     known: u64,
-    budget: &Budget,
-    observer: &dyn Observer,
+    edges_left: &mut u64,
+    (budget, observer): (&Budget, &dyn Observer),
 ) -> Result<Option<Best>, SearchError> {
     let pairs = Pairs::new(graph, marks, budget)?;
     let components = components(&pairs, budget, observer)?;
@@ -45,11 +44,11 @@ pub(super) fn shortest(
         }
     }
     accepting.sort_unstable();
-    let mut search = Search::new(&pairs, &components, budget)?;
+    let mut search = Search::new(&pairs, &components, *edges_left, budget)?;
     let mut best: Option<(u64, Found)> = None;
     for &(depth, from, edge, to) in accepting.iter() {
         let bound = best.as_ref().map_or(known, |(length, _)| *length);
-        if u64::from(depth) + 1 >= bound || search.looked_at > EDGES_MAX {
+        if u64::from(depth) + 1 >= bound || search.edges_left == 0 {
             break;
         }
         if observer.stop() {
@@ -61,6 +60,7 @@ pub(super) fn shortest(
             best = Some((length, found));
         }
     }
+    *edges_left = search.edges_left;
     Ok(best.map(|(_, found)| pairs.lasso(&found)))
 }
 
@@ -222,7 +222,8 @@ struct Search<'p, 'g> {
     components: &'p [u32],
     forwards: Distances,
     backwards: Distances,
-    looked_at: u64,
+    /// How many more edges may be looked at.
+    edges_left: u64,
 }
 
 /// How far pairs are, and the edge and pair before each on the way.
@@ -261,24 +262,29 @@ impl Distances {
 }
 
 impl<'p, 'g> Search<'p, 'g> {
-    fn new(pairs: &'p Pairs<'g>, components: &'p [u32], budget: &Budget) -> Result<Self, SearchError> {
+    fn new(
+        pairs: &'p Pairs<'g>,
+        components: &'p [u32],
+        edges_left: u64,
+        budget: &Budget,
+    ) -> Result<Self, SearchError> {
         let length = pairs.len() as usize;
         let (forwards, backwards) = (Distances::new(length, budget)?, Distances::new(length, budget)?);
-        Ok(Search { pairs, components, forwards, backwards, looked_at: 0 })
+        Ok(Search { pairs, components, forwards, backwards, edges_left })
     }
 
     /// The length of the shortest lasso through an accepting step that is shorter than a bound, and where it enters its cycle.
     fn through(&mut self, from: u32, to: u32, bound: u64) -> Result<Option<(u64, u32)>, SearchError> {
-        let Search { pairs, components, forwards, backwards, looked_at } = self;
+        let Search { pairs, components, forwards, backwards, edges_left } = self;
         let inside = components[from as usize];
         let within = |far: u32| u64::from(far) + 1 < bound;
         forwards.begin(to)?;
         let mut next = 0;
-        while let Some(&pair) = forwards.reached.get(next) {
+        while let Some(&pair) = forwards.reached.get(next).filter(|_| *edges_left > 0) {
             next += 1;
             let far = forwards.far[pair as usize] + 1;
             for (edge, target, _) in pairs.leaving(pair).filter(|_| within(far)) {
-                *looked_at += 1;
+                *edges_left = edges_left.saturating_sub(1);
                 if components[target as usize] == inside {
                     forwards.reach(target, far, (edge as u32, pair))?;
                 }
@@ -286,7 +292,7 @@ impl<'p, 'g> Search<'p, 'g> {
         }
         backwards.begin(from)?;
         let (mut next, mut best) = (0, None);
-        while let Some(&pair) = backwards.reached.get(next) {
+        while let Some(&pair) = backwards.reached.get(next).filter(|_| *edges_left > 0) {
             next += 1;
             let back = backwards.far[pair as usize];
             if forwards.far[pair as usize] != NONE {
@@ -299,7 +305,7 @@ impl<'p, 'g> Search<'p, 'g> {
                 }
             }
             for (edge, source) in pairs.entering(pair).filter(|_| within(back + 1)) {
-                *looked_at += 1;
+                *edges_left = edges_left.saturating_sub(1);
                 if components[source as usize] == inside {
                     backwards.reach(source, back + 1, (edge as u32, pair))?;
                 }
