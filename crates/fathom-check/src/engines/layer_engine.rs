@@ -105,7 +105,7 @@ pub(crate) fn distance<'s>(
     let goals: Vec<_> =
         goals.filter_map(|(label, value)| Some((&plan.labels.get(label)?.expression, value))).collect();
     let values = if goals.is_empty() { None } else { subject.distance(&goals) };
-    values.map(|values| NamedMeasure { values, name: "distance".to_owned(), origin: None })
+    values.map(|values| NamedMeasure { values, name: "distance".to_owned(), identity: 0, origin: None })
 }
 
 /// Searches a system with an engine that expands all states.
@@ -131,8 +131,11 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         commit_every: disk.commit_every,
         keep_layers: disk.keep_layers,
     };
-    let measure =
-        measure.map(|measure| engine::NamedMeasure { values: &*measure.values, name: &measure.name });
+    let measure = measure.map(|measure| engine::NamedMeasure {
+        values: &*measure.values,
+        name: &measure.name,
+        identity: measure.identity,
+    });
     match run(&Ask { task: search, place: &place, chosen, measure }) {
         Ok(Answer { engine, outcome, kept, used, closing, measure }) => {
             let counts = volume_counts(used, &volume)?;

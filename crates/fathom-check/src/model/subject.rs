@@ -26,6 +26,8 @@ pub struct NamedMeasure<'a> {
     pub values: StateMeasure<'a>,
     /// What it is made of.
     pub name: String,
+    /// Beside the name, what tells it from others.
+    pub identity: u64,
     /// How it came about, if not by somebody who wrote it.
     pub origin: Option<&'static str>,
 }
@@ -33,12 +35,9 @@ pub struct NamedMeasure<'a> {
 impl NamedMeasure<'_> {
     /// One that is made of components.
     pub(crate) fn of(measure: Measure, origin: Option<&'static str>) -> NamedMeasure<'static> {
-        let name = measure.to_string();
-        NamedMeasure {
-            values: Box::new(move |records, values| measure.values(records, values)),
-            name,
-            origin,
-        }
+        let (name, identity) = (measure.to_string(), measure.identity());
+        let values: StateMeasure<'static> = Box::new(move |records, values| measure.values(records, values));
+        NamedMeasure { values, name, identity, origin }
     }
 }
 
@@ -125,7 +124,7 @@ impl Subject for Model {
                 |record| packed(expressions.iter().map(|part| number(record, part)), expressions.len());
             values.extend(records.iter().map(value));
         });
-        Ok(Some(NamedMeasure { values, name: text.trim().to_owned(), origin: None }))
+        Ok(Some(NamedMeasure { values, name: text.trim().to_owned(), identity: 0, origin: None }))
     }
 
     fn distance(&self, goals: &[(&Expression, bool)]) -> Option<StateMeasure<'_>> {

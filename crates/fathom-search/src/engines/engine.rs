@@ -183,13 +183,15 @@ pub struct Ask<'a> {
     pub measure: Option<NamedMeasure<'a>>,
 }
 
-/// A measure of progress, and what tells it from others.
+/// A number for each state, and what tells it from others.
 #[derive(Clone, Copy)]
 pub struct NamedMeasure<'a> {
     /// The numbers.
     pub values: Measure<'a>,
-    /// What it is made of: what was begun with a measure is gone on with by one of the same name.
+    /// What it is made of.
     pub name: &'a str,
+    /// Beside the name, what tells it from others: what was begun with a measure is not gone on with by another.
+    pub identity: u64,
 }
 
 /// What an engine is asked that looks for accepting runs on the fly.

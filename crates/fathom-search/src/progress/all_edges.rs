@@ -104,15 +104,10 @@ impl Edges for AllEdges<'_> {
             while !rest.is_empty() && failure.is_none() {
                 match expand_some(self.system, rest, steps, &mut |bytes| charge.resize(bytes)) {
                     Ok(finished) => {
-                        for source in 0..finished {
-                            let targets = steps.steps_of(source).map(|step| steps.target(step));
-                            targets.for_each(|target| {
-                                visit(
-                                    &rest.words()[source * rest.words_per_record()..]
-                                        [..rest.words_per_record()],
-                                    target,
-                                )
-                            });
+                        for (source, record) in rest.take(finished).iter().enumerate() {
+                            for step in steps.steps_of(source) {
+                                visit(record, steps.target(step));
+                            }
                         }
                         rest = rest.skip(finished);
                     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fathom_disk::hash::hash_key;
 use fathom_model::record::{Records, read_bits};
 
 /// A number for every state, made of components of its record.
@@ -97,6 +98,12 @@ impl Measure {
             self.bits += part.place_bits;
             self.parts.push(part);
         }
+    }
+
+    /// A number that measures of other parts or orders do not have.
+    pub fn identity(&self) -> u64 {
+        let words: Vec<u64> = format!("{self:?}").bytes().map(u64::from).collect();
+        hash_key(&words)
     }
 
     /// The number of a state.

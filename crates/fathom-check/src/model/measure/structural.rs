@@ -167,9 +167,9 @@ mod tests {
     use super::*;
 
     /// The measure, and how many of a program's steps increase it; none may decrease it.
-    fn judged(program: Program) -> Option<(Measure, usize)> {
+    fn judged(program: &Program) -> Option<(Measure, usize)> {
         let interpreter = Interpreter::new(program.clone(), &Declared);
-        let measure = structural(&program, interpreter.layout());
+        let measure = structural(program, interpreter.layout());
         let judge = explore(&interpreter, Limits { states: 3000, transitions: 30_000 }).ok()?;
         let mut forward = 0;
         for state in &judge.states {
@@ -188,7 +188,7 @@ mod tests {
         let mut random = Random::new(81);
         let (mut tried, mut progress) = (0, 0);
         for number in 0..1500 {
-            if let Some((_, forward)) = judged(random_program(&mut random, 2 + number % 5)) {
+            if let Some((_, forward)) = judged(&random_program(&mut random, 2 + number % 5)) {
                 tried += 1;
                 progress += usize::from(forward > 0);
             }
@@ -209,7 +209,7 @@ mod tests {
         let program = model(
             "byte round = 0;\nprocess P { state a, b, c; init a; trans a -> b { }, b -> c { }, c -> a { guard round < 9; effect round = round + 1; }; }\nsystem async;",
         );
-        let (measure, forward) = judged(program).expect("it is small");
+        let (measure, forward) = judged(&program).expect("it is small");
         assert_eq!(measure.to_string(), "round, ~P");
         assert_eq!(forward, 29, "every step of 30 states in a row is one forward");
     }

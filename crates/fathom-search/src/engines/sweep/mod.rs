@@ -124,7 +124,9 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
         keep: ask.chosen.option("keep") != Some("no"),
         queue: if ask.chosen.option("queue") == Some("array") { Queue::Array } else { Queue::Radix },
         relaxed: ask.chosen.number("relaxed"),
-        measure_text: ask.measure.map_or("", |measure| measure.name).to_owned(),
+        measure_text: ask
+            .measure
+            .map_or(String::new(), |measure| format!("{} {:x}", measure.name, measure.identity)),
         gives_up: false,
         sizes: None,
     };
