@@ -7,9 +7,11 @@
 //! | [`execution`] | how does a model make its steps, and how much memory may it take to get there? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
 //! | `measure` | how far has a state come? |
+//! | `distance` | how far is it from one that is looked for, at least? |
 //! | [`subject`] | what can questions be asked about? |
 
 pub mod assemble;
+pub mod distance;
 pub mod execution;
 mod measure;
 pub mod subject;
