@@ -46,7 +46,7 @@ export function bytes(number) {
   return `${count(Math.round(number))}\u202f${units[unit]}`;
 }
 
-// What a search did over time: points of { seconds, states, ram, disk, ... }. Curves that have nothing to say are left out.
+// What a search did over time: points of { seconds, states, memory, disk, ... }. Curves that have nothing to say are left out.
 export function overTime(history) {
   if (history.length < 2) return [];
   const end = history.at(-1).seconds;
@@ -61,7 +61,7 @@ export function overTime(history) {
   const plots = [
     ["states over time", of("states"), (most) => `${count(most)} states after ${end.toFixed(1)} s`, count],
     ["states per second", rates, (most) => `at most ${count(Math.round(most))} new states per second`, (it) => count(Math.round(it))],
-    ["memory for states", of("ram"), (most) => `at most ${bytes(most)}`, bytes],
+    ["memory for states", of("memory"), (most) => `at most ${bytes(most)}`, bytes],
     ["disk", of("disk"), (most) => `at most ${bytes(most)}`, bytes],
     ["bytes read and written", of("io"), (most) => `${bytes(most)} in all`, bytes],
     ["known states met again", of("duplicates"), (most) => `${count(most)} in all`, count],

@@ -19,7 +19,7 @@ pub struct Point {
     /// Steps so far that led to a state that was known.
     pub duplicates: u64,
     /// Bytes taken from the data budget.
-    pub ram: u64,
+    pub memory: u64,
     /// Bytes that went to devices and came from them, if the system tells.
     pub io: Option<u64>,
 }
@@ -66,7 +66,7 @@ impl History {
             layer: progress.layer,
             states: progress.states,
             duplicates: known,
-            ram: progress.budget_used,
+            memory: progress.budget_used,
             io: machine::device_bytes(),
         });
     }
@@ -100,7 +100,7 @@ mod tests {
         let mut course = Course { points: Vec::new(), every: FIRST_DISTANCE, next: Instant::now() };
         for moment in 0..10_000u32 {
             let seconds = f64::from(moment);
-            course.add(Point { seconds, layer: 0, states: 0, duplicates: 0, ram: 0, io: None });
+            course.add(Point { seconds, layer: 0, states: 0, duplicates: 0, memory: 0, io: None });
             assert!(course.points.len() <= POINTS_MAX);
         }
         assert_eq!(course.points[0].seconds, 0.0);

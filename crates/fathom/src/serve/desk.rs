@@ -162,7 +162,7 @@ impl Search {
     fn told(&self) -> Json {
         let Progress { layer, states, transitions, budget_used, .. } = *lock(&self.progress);
         json!({
-            "states": states, "transitions": transitions, "depth": layer, "ram": budget_used,
+            "states": states, "transitions": transitions, "depth": layer, "memory": budget_used,
             "seconds": self.began.elapsed().as_secs_f64(), "deadlocks": 0, "faults": 0,
         })
     }
