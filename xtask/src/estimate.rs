@@ -94,6 +94,14 @@ fn reported(folder: &Path, min_states: u64, each: &mut dyn FnMut(&str, &[u64])) 
     Ok(())
 }
 
+impl Row {
+    /// How often the truth was in the range that was told.
+    fn share_within(&self) -> Option<f64> {
+        let (within, of) = self.within;
+        (of > 0).then(|| within as f64 / of as f64)
+    }
+}
+
 fn judged(instance: &str, sizes: &[u64]) -> Row {
     let states: u64 = sizes.iter().sum();
     let mut profile = Profile::default();
@@ -131,7 +139,6 @@ fn judged(instance: &str, sizes: &[u64]) -> Row {
 
 fn cells(row: &Row) -> [String; 7] {
     let percent = |part: f64| format!("{:.0}%", part * 100.0);
-    let (within, of) = row.within;
     [
         row.instance.clone(),
         row.states.to_string(),
@@ -139,7 +146,7 @@ fn cells(row: &Row) -> [String; 7] {
         percent(row.told),
         if row.told > 0.0 { format!("{:.2}", row.worst) } else { "-".into() },
         row.left.map_or("-".into(), |left| format!("{left:.2}")),
-        if of > 0 { percent(within as f64 / of as f64) } else { "-".into() },
+        row.share_within().map_or("-".into(), percent),
     ]
 }
 
@@ -147,12 +154,13 @@ fn summary(rows: &[Row]) -> String {
     let count = |wanted: &dyn Fn(&&Row) -> bool| rows.iter().filter(wanted).count();
     let good = count(&|row| row.told > 0.0 && row.worst <= GOOD);
     let silent = count(&|row| row.told == 0.0);
-    let (within, of) = rows.iter().fold((0, 0), |sum, row| (sum.0 + row.within.0, sum.1 + row.within.1));
+    let shares: Vec<f64> = rows.iter().filter_map(Row::share_within).collect();
+    let share = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
     format!(
-        "{} instances: {good} within a factor of two whenever something was said, {silent} of which nothing was said, {} not; in the range that was told {:.0} of 100 times",
+        "{} instances: {good} within a factor of two whenever something was said, {silent} of which nothing was said, {} not; in the range that was told {:.0} of 100 times, in the mean of the instances",
         rows.len(),
         rows.len() - good - silent,
-        within as f64 * 100.0 / of.max(1) as f64
+        share * 100.0
     )
 }
 

@@ -41,7 +41,7 @@ impl Editor {
             KeyCode::Enter => return Edited::Line(self.finished()),
             KeyCode::Char('d') if control && self.letters.is_empty() => return Edited::End,
             KeyCode::Char('c') if control && self.letters.is_empty() => return Edited::End,
-            KeyCode::Char('c') if control => self.show(String::new()),
+            KeyCode::Char('c') if control => self.show(""),
             KeyCode::Char('a') if control => self.cursor = 0,
             KeyCode::Char('e') if control => self.cursor = self.letters.len(),
             KeyCode::Char('u') if control => _ = self.letters.drain(..std::mem::take(&mut self.cursor)),
@@ -73,11 +73,11 @@ impl Editor {
             self.earlier.push(line.clone());
         }
         self.recalled = self.earlier.len();
-        self.show(String::new());
+        self.show("");
         line
     }
 
-    fn show(&mut self, line: String) {
+    fn show(&mut self, line: &str) {
         self.letters = line.chars().collect();
         self.cursor = self.letters.len();
     }
@@ -85,7 +85,8 @@ impl Editor {
     fn recall(&mut self, line: Option<usize>) {
         if let Some(line) = line.filter(|line| *line <= self.earlier.len()) {
             self.recalled = line;
-            self.show(self.earlier.get(line).cloned().unwrap_or_default());
+            let line = self.earlier.get(line).cloned().unwrap_or_default();
+            self.show(&line);
         }
     }
 

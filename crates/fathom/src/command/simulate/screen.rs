@@ -1,7 +1,7 @@
 //! How is a simulation seen and steered on the full screen of a terminal?
 //!
 //! ```text
-//! model, how far the run is
+//! how far the run is, the model
 //! +- state ---------------++- steps ------+
 //! | variables, what the   || enabled ones |
 //! | last step changed     |+- properties -+
@@ -163,7 +163,7 @@ impl View {
         .areas(frame.area());
         let name = Printable(steering.simulation.model().source().name()).to_string();
         let bold = Style::new().add_modifier(Modifier::BOLD);
-        frame.render_widget(Line::styled(format!("{name}, {}", steering.place()), bold), title);
+        frame.render_widget(Line::styled(format!("{}, {name}", steering.place()), bold), title);
         let beside = main.width >= COLUMNS_BESIDE;
         let split = [Constraint::Percentage(55), Constraint::Percentage(45)];
         let [left, right] =
