@@ -100,7 +100,9 @@ fn package(binary: &Path, root: &Path, out: &Path, needs_libraries: bool) -> any
     std::fs::write(place("DEBIAN/control")?, control)?;
     std::fs::create_dir_all(out)?;
     let package = out.join(format!("fathom_{}_{architecture}.deb", env!("CARGO_PKG_VERSION")));
-    output(Command::new("dpkg-deb").args(["-Zgzip", "--root-owner-group", "--build"]).arg(&stage).arg(&package))?;
+    output(
+        Command::new("dpkg-deb").args(["-Zgzip", "--root-owner-group", "--build"]).arg(&stage).arg(&package),
+    )?;
     Ok(package)
 }
 
