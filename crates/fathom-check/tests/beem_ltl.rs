@@ -14,7 +14,7 @@ use fathom_check::questions::property::Faults;
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::engine::{Chosen, Engine};
-use fathom_search::engines::{auto, owcty, ram, registry};
+use fathom_search::engines::{auto, l2s, owcty, ram, registry};
 use oracle::skip::skipped;
 
 /// Models with more states are left to the task.
@@ -210,4 +210,31 @@ fn formulas_have_their_published_verdicts_in_little_memory() {
     }
     eprintln!("{compared} formulas");
     assert!(compared > 100, "there are more formulas of that size");
+}
+
+/// A directed search for lassos, whose states are pairs, is for violations; on small models it proves, too.
+#[test]
+fn short_lassos_of_published_formulas_are_found() {
+    let Some(folder) = corpus("short_lassos_of_published_formulas_are_found") else { return };
+    let resources = Resources { data_budget: Some(4 << 20), ..resources() };
+    let sizes: HashMap<String, u64> = table(&folder, "reference.tsv")
+        .into_iter()
+        .filter_map(|row| Some((row[0].clone(), row[1].parse().ok()?)))
+        .collect();
+    let (mut violated, mut held) = (0, 0);
+    for row in table(&folder, "ltl.tsv") {
+        let most = if row[3] == "violated" { 10_000 } else { 200 };
+        if sizes.get(&row[0]).is_none_or(|states| *states > most) {
+            continue;
+        }
+        let model = model(&folder.join("models").join(format!("{}.dve", row[0])), &row[0]);
+        let questions = LivenessQuestions { formulas: vec![row[2].clone()], ..LivenessQuestions::default() };
+        let property = &questions.properties(&model).expect("published formulas are understood")[0];
+        let found = verdict_within(&model, property, &l2s::ENGINE, &resources);
+        assert_eq!(found.word(), expected(&row), "{} {}: {}", row[0], row[1], row[2]);
+        violated += usize::from(row[3] == "violated");
+        held += usize::from(row[3] == "holds");
+    }
+    eprintln!("{violated} violated, {held} hold");
+    assert!(violated > 10, "there are more formulas of that size");
 }

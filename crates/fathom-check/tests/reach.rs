@@ -12,8 +12,8 @@ use fathom_check::questions::plan::{Plan, Questions};
 use fathom_check::questions::property::Faults;
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::ram;
+use fathom_search::engines::engine::{Chosen, Engine};
+use fathom_search::engines::{astar, ram};
 use oracle::bfs::{Limits, explore};
 use oracle::skip::skipped;
 
@@ -72,10 +72,17 @@ fn compare(folder: &Path, goal: &Path, instance: &str) -> Option<usize> {
     let questions = Questions { goals, only: true, faults: Faults::Report, ..Questions::default() };
     let plan = Plan::new(&model, &questions).unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
     let resources = Resources { threads: 2, ..Resources::of_this_machine() };
-    let checked =
-        check(&model, &plan, &Chosen::plain(&ram::ENGINE), Stop::First, &resources, &Clock::new(None), None)
+    let found = |engine: &'static Engine| {
+        let chosen = Chosen::plain(engine);
+        let checked = check(&model, &plan, &chosen, Stop::First, &resources, &Clock::new(None), None)
             .unwrap_or_else(|error| panic!("{}: {error}", goal.display()));
-    let found = checked.answers[0].trace.as_ref().map(|trace| trace.length() as usize);
+        let trace = checked.answers[0].trace.as_ref();
+        (trace.map(|trace| trace.length() as usize), checked.exploration.counts.visits)
+    };
+    let (directed, directed_visits) = found(&astar::ENGINE);
+    let (found, visits) = found(&ram::ENGINE);
+    assert_eq!(found, directed, "{}: a directed search finds a way as short", goal.display());
+    eprintln!("{}: {directed_visits} visits of {visits}", goal.display());
     let system = model.interpreter(plan.labels.clone());
     let judge = explore(&system, Limits::states(usize::MAX)).expect("the limits are wide");
     let expected = judge.first_label(0, true).map(|state| judge.states[state].layer);

@@ -2,7 +2,7 @@
 //!
 //! Every run that is shown has been replayed on a fresh reference first; one that does not pass is an error of fathom, never a verdict.
 
-use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::engine::{Chosen, Kept};
 use std::time::Instant;
 
 use fathom_disk::budget::BUDGET_BYTES_MIN;
@@ -216,6 +216,7 @@ pub fn check(
     let spare = budget.free().saturating_sub(BUDGET_BYTES_MIN);
     let reserve = budget.charge("trace", aside.min(spare / 16)).map_err(SearchError::from)?;
     let measure = layer_engine::measure(engine, subject)?;
+    let measure = measure.or_else(|| layer_engine::distance(engine, subject, plan));
     let searched = layer_engine::search(
         engine,
         &layer_engine::Task {
@@ -385,7 +386,12 @@ impl Tracer<'_> {
             searched.path_to(system.system(), room, observer, threads, (finding.layer, record))
         };
         let path = finding.record.as_ref().map(to).transpose()?;
-        Judge { subject, plan, number, room, observer }.proven(path, finding.fault, true)
+        // Buckets of a directed search are in the order of what was looked for: only ways to that are the shortest.
+        let shortest = match searched.kept {
+            layer_engine::Kept::ByEngine(Kept::Stages(_)) => false,
+            _ => searched.outcome.layered || matches!(plan.conditions[number], Condition::Label { .. }),
+        };
+        Judge { subject, plan, number, room, observer }.proven(path, finding.fault, shortest)
     }
 }
 

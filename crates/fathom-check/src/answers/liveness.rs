@@ -104,8 +104,11 @@ pub fn check(
         liveness_search::product(subject, property, automaton, fair, Execution::wanted(resources, monitor))?;
     let budget = resources.data_budget()?;
     let room = layer_engine::room(&budget, home);
+    let moves = subject.moves();
     let task = Task {
         engine: &settings.engine,
+        moves: moves.as_ref(),
+        bounds: None,
         weak: property.is_weak() && fair.is_empty(),
         recurs: &|record| product.recurs(record),
         stop_at_fault: settings.faults == Faults::Stop,

@@ -16,6 +16,7 @@ use fathom_search::engines::{auto, ram, retrace, tier};
 use fathom_search::error::SearchError;
 use fathom_search::files::disk_use::DiskUse;
 use fathom_search::files::journal::StoredLayers;
+use fathom_search::task::watch::Condition;
 use fathom_search::task::{self, Observer, Outcome, Settings};
 use fathom_search::traces::path::{Path as RunPath, Room};
 use fathom_search::traces::trace;
@@ -27,6 +28,8 @@ use crate::folder::home::Home;
 use crate::folder::scratch::{PARENT, Scratch};
 use crate::limit::Limit;
 use crate::model::subject::{StateMeasure, Subject};
+use crate::questions::plan::Plan;
+use crate::questions::property::PropertyKind;
 
 /// The states that a search has kept.
 #[derive(Debug)]
@@ -80,6 +83,27 @@ impl<'a> Task<'a> {
         let search = task::Task { system, budget, settings, observer };
         Task { search, home: None, in_scratch: false, measure: None }
     }
+}
+
+/// What an engine is told of how far the states of a subject are from what a plan looks for, if it asks for that.
+pub(crate) fn distance<'s>(
+    chosen: &Chosen,
+    subject: &'s dyn Subject,
+    plan: &Plan,
+) -> Option<StateMeasure<'s>> {
+    let asks = chosen.engine.options.iter().any(|option| option.key == "heuristic");
+    if !asks || chosen.option("heuristic") == Some("none") {
+        return None;
+    }
+    let goals = plan.conditions.iter().zip(&plan.properties);
+    let goals = goals.filter_map(|(condition, property)| match (condition, property.kind) {
+        (_, PropertyKind::Expected { label } | PropertyKind::Cover { label }) => Some((label, true)),
+        (Condition::Label { label, value }, _) => Some((*label, *value)),
+        _ => None,
+    });
+    let goals: Vec<_> =
+        goals.filter_map(|(label, value)| Some((&plan.labels.get(label)?.expression, value))).collect();
+    if goals.is_empty() { None } else { subject.distance(&goals) }
 }
 
 /// The measure that an engine was told to take of a subject's states, if it takes one.

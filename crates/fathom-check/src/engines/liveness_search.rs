@@ -3,7 +3,7 @@
 //! Depth-first engines know accepting states: where a product has several marks (fairness), they get it with its marks counted. The fix-point takes marks as they
 //! are. Semi-external engines generate the product first (`semi_external.rs`).
 
-use fathom_search::engines::engine::{Chosen, Marks, Run};
+use fathom_search::engines::engine::{Body, Chosen, Marks, Run};
 use fathom_search::engines::{ndfs, ram};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer, Progress};
 
 use crate::engines::liveness_task::{Searched, Task};
-use crate::engines::{counted, on_the_fly, semi_external, while_generating};
+use crate::engines::{counted, directed, on_the_fly, semi_external, while_generating};
 use crate::error::RunError;
 use crate::model::execution::Execution;
 use crate::model::subject::Subject;
@@ -38,6 +38,9 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
     let engine = task.engine.engine;
     match engine.run {
         Run::Chooses { .. } => by_itself(product, task),
+        Run::Runs(_) if engine.body == Body::Stages => counted::search(product, task, |system, task| {
+            directed::with_bounds(product, system, task, on_the_fly::search)
+        }),
         Run::Runs(_) | Run::Lossy(_) => counted::search(product, task, on_the_fly::search),
         Run::Generated { marks: Marks::One, .. } => counted::search(product, task, semi_external::search),
         Run::Generated { marks: Marks::Any, .. } => semi_external::search(product, task),

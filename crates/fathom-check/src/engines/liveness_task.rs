@@ -1,6 +1,6 @@
 //! What is a search for an accepting run asked, and what does it find out?
 
-use fathom_search::engines::engine::{Chosen, Engine};
+use fathom_search::engines::engine::{Bounds, Chosen, Engine};
 use std::path::Path as FilePath;
 
 use fathom_disk::budget::Budget;
@@ -15,6 +15,7 @@ use fathom_search::traces::path::Room;
 use crate::engines::figures::{DiskFigures, IoFigures, Layers, PassFigures};
 use crate::folder::home::Home;
 use crate::limit::Limit;
+use crate::model::distance::Moves;
 use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
 use crate::resources::Resources;
@@ -80,6 +81,10 @@ pub(crate) struct Task<'a> {
     pub(crate) monitor: &'a dyn Monitor,
     /// Who is told of a search on the fly: the same, or one that ends it sooner.
     pub(crate) observer: &'a dyn Observer,
+    /// How many moves processes need from one place to another, if the text of a model tells.
+    pub(crate) moves: Option<&'a Moves>,
+    /// How far states are from where a run may be accepting, for engines that ask.
+    pub(crate) bounds: Option<&'a Bounds<'a>>,
     /// How states are generated where all of them are at first.
     pub(crate) generation: &'a Chosen,
     /// Where the path of a depth-first search goes when it is on disk, if the user said so.

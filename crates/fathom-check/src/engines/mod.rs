@@ -6,6 +6,7 @@
 //! | [`layer_engine`] | which engine searches breadth-first, and what is left of its search? |
 //! | [`liveness_task`] | what is a search for an accepting run asked, and what does it find out? |
 //! | `on_the_fly` | how is an accepting run looked for on the fly, and where do files of that go? |
+//! | `directed` | how far is a state of a product from where a run may be accepting? |
 //! | `counted` | how does an engine that knows accepting states alone search a product with several marks? |
 //! | `semi_external` | how is a product generated that may not fit in memory, and searched for an accepting run? |
 //! | `states` | where are all states of a system, when something is asked of them that takes memory, too? |
@@ -13,6 +14,7 @@
 //! | [`liveness_search`] | which engine looks for an accepting run, and how? |
 
 mod counted;
+mod directed;
 pub mod figures;
 pub mod layer_engine;
 pub mod liveness_search;

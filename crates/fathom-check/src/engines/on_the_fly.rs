@@ -3,7 +3,7 @@
 use std::path::Path as FilePath;
 
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::engine::{AskRuns, Files, Run, Store};
+use fathom_search::engines::engine::{AskRuns, Files, Run, Store, Threads};
 
 use crate::engines::figures::Layers;
 use crate::engines::layer_engine::room_used_up;
@@ -26,6 +26,7 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
     let volumes = places.each_ref().map(|place| place.as_ref().map(Scratch::volume).transpose());
     let [volume, stack] = volumes.map(|volume| volume.map_err(RunError::Scratch));
     let (volume, stack) = (volume?, stack?);
+    let threads = if engine.threads == Threads::Many { task.resources.threads } else { 1 };
     let outcome = run(&AskRuns {
         system,
         weak: task.weak,
@@ -36,6 +37,8 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         stack: stack.as_ref(),
         room: task.room,
         observer: task.observer,
+        threads,
+        bounds: task.bounds,
     })?;
     Ok(Searched {
         engine,
@@ -50,7 +53,7 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         untraced: None,
         fault: outcome.fault,
         fault_untraced: None,
-        threads: 1,
+        threads,
         store: if on_disk { Store::Tier } else { Store::Ram }.name(),
         gave_up: outcome.no_room.as_ref().and_then(room_used_up),
         disk: None,

@@ -228,6 +228,8 @@ mod tests {
         let (budget, clock) = (Budget::new(64 << 20), Clock::new(None));
         let resources = Resources { threads: 1, ..Resources::of_this_machine() };
         let task = Task {
+            moves: None,
+            bounds: None,
             engine: &Chosen::plain(&auto::ENGINE),
             weak: property.is_weak(),
             recurs: &|record| product.recurs(record),

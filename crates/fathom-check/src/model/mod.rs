@@ -8,9 +8,11 @@
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
 //! | [`held`] | which values can a variable hold, in words? |
 //! | `measure` | how far has a state come? |
+//! | `distance` | how far is it from one that is looked for, at least? |
 //! | [`subject`] | what can questions be asked about? |
 
 pub mod assemble;
+pub mod distance;
 pub mod execution;
 pub mod held;
 mod measure;

@@ -4,12 +4,14 @@ use std::fmt::{self, Debug, Formatter};
 
 use fathom_exec::interpreter::Interpreter;
 use fathom_lang::source::SourceText;
+use fathom_model::expression::Expression;
 use fathom_model::program::{Label, Program};
 use fathom_model::record::Records;
 use fathom_model::symmetry::Symmetric;
 use fathom_model::system::TransitionSystem;
 
 use super::assemble::{Model, ModelError};
+use super::distance::{Distance, Moves};
 use super::execution::Execution;
 use super::measure::{STRUCTURAL, Structural, packed, parts};
 use super::system::System;
@@ -33,6 +35,16 @@ pub trait Subject: Debug + Sync {
     /// A number for every state, by expressions in the words of the subject, the first of which counts most; none if it has no words for that. `structural` is a measure that the text gives.
     fn measure(&self, _text: &str) -> Result<Option<StateMeasure<'_>>, ModelError> {
         Ok(None)
+    }
+
+    /// How many steps every state is away from one where one of some expressions is true (or, with `false`, is not), at least; no step changes that by more than one. None if nothing is known.
+    fn distance(&self, _goals: &[(&Expression, bool)]) -> Option<StateMeasure<'_>> {
+        None
+    }
+
+    /// How many moves processes need from one place to another; none if nothing is known.
+    fn moves(&self) -> Option<Moves> {
+        None
     }
 
     /// The text that spans refer to, if there is one.
@@ -75,6 +87,28 @@ impl Subject for Model {
                 |record| packed(expressions.iter().map(|part| number(record, part)), expressions.len());
             values.extend(records.iter().map(value));
         })))
+    }
+
+    fn distance(&self, goals: &[(&Expression, bool)]) -> Option<StateMeasure<'_>> {
+        if self.is_symmetric() {
+            // Processes of a state that stands for others are not those that the goal names.
+            return None;
+        }
+        let interpreter = self.interpreter(Vec::new());
+        let (program, layout) = (Model::program(self), interpreter.layout());
+        let goals = goals.iter().map(|(goal, truth)| Distance::to(program, layout, goal, *truth));
+        let distance = Distance::to_any(goals);
+        (!distance.is_nothing()).then(|| -> StateMeasure<'_> {
+            Box::new(move |records, values| {
+                values.extend(records.iter().map(|record| distance.of(record)));
+            })
+        })
+    }
+
+    fn moves(&self) -> Option<Moves> {
+        // Processes of a state that stands for others are not those of another state.
+        let told = !self.is_symmetric() && !Model::program(self).processes.is_empty();
+        told.then(|| Moves::of(Model::program(self), self.interpreter(Vec::new()).layout()))
     }
 
     fn source(&self) -> Option<&SourceText> {

@@ -175,7 +175,7 @@ pub struct Ask<'a> {
     pub place: &'a FilePlace<'a>,
     /// What was chosen about the engine.
     pub chosen: &'a Chosen,
-    /// How far a state has come, if that was chosen: by what an option of the kind [`OptionValue::Expression`] says.
+    /// A number for each state, if the engine takes one: how far it has come, by what an option of the kind [`OptionValue::Expression`] says, or how many steps a goal is away, at least.
     pub measure: Option<Measure<'a>>,
 }
 
@@ -200,6 +200,24 @@ pub struct AskRuns<'a> {
     pub room: &'a Room,
     /// Who watches.
     pub observer: &'a dyn Observer,
+    /// How many threads expand, if the engine can use several.
+    pub threads: usize,
+    /// How far states are from where a run may be accepting, as far as somebody knows.
+    pub bounds: Option<&'a Bounds<'a>>,
+}
+
+/// How many steps a state is away from something, at least: consistent, so no step changes it by more than one.
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    /// From an accepting state.
+    pub to_accepting: &'a (dyn Fn(&[u64]) -> u64 + Sync),
+    /// The first from the second.
+    pub between: &'a (dyn Fn(&[u64], &[u64]) -> u64 + Sync),
+}
+
+impl Bounds<'static> {
+    /// Nothing is known.
+    pub const NONE: Bounds<'static> = Bounds { to_accepting: &|_| 0, between: &|_, _| 0 };
 }
 
 /// What an engine is asked that looks for accepting runs among all states of a finished search.
@@ -292,6 +310,11 @@ impl Engine {
     /// Whether it looks for accepting runs on the fly.
     pub fn is_on_the_fly(&self) -> bool {
         matches!(self.run, Run::Runs(_) | Run::Lossy(_))
+    }
+
+    /// Whether it is for proofs as well as for violations: one whose states are pairs of states is not.
+    pub fn is_for_proofs(&self) -> bool {
+        !(self.is_on_the_fly() && self.body == Body::Stages)
     }
 
     /// Whether it takes a system with several marks as it is, to look for accepting runs.

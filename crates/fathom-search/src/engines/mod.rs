@@ -1,9 +1,11 @@
 //! The engines: each adds a policy to a body and says its paper at the top.
 
+pub mod astar;
 pub mod auto;
 pub mod bitstate;
 pub mod ddfs;
 pub mod engine;
+pub mod l2s;
 pub mod map_ram;
 pub mod ndfs;
 pub mod owcty;

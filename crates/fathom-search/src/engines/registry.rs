@@ -2,12 +2,12 @@
 
 use super::engine::Engine;
 use super::{
-    auto, bitstate, ddfs, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep, sweep_ram,
-    tier,
+    astar, auto, bitstate, ddfs, l2s, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep,
+    sweep_ram, tier,
 };
 
 /// All engines, in the order in which users read of them.
-pub static ENGINES: [&Engine; 13] = [
+pub static ENGINES: [&Engine; 15] = [
     &auto::ENGINE,
     &ram::ENGINE,
     &positions::ENGINE,
@@ -15,11 +15,13 @@ pub static ENGINES: [&Engine; 13] = [
     &stern_dill::ENGINE,
     &sweep_ram::ENGINE,
     &sweep::ENGINE,
+    &astar::ENGINE,
     &bitstate::ENGINE,
     &ndfs::ENGINE,
     &semi_owcty::ENGINE,
     &owcty::ENGINE,
     &ddfs::ENGINE,
+    &l2s::ENGINE,
     &map_ram::ENGINE,
 ];
 
@@ -28,9 +30,9 @@ pub fn named(name: &str) -> Option<&'static Engine> {
     ENGINES.into_iter().find(|engine| engine.name == name)
 }
 
-/// Those that answer questions about infinite runs, and miss nothing.
+/// Those that answer questions about infinite runs, miss nothing, and are for proofs, too.
 pub fn for_runs() -> impl Iterator<Item = &'static Engine> {
-    ENGINES.into_iter().filter(|engine| engine.answers_runs() && engine.is_exact())
+    ENGINES.into_iter().filter(|engine| engine.answers_runs() && engine.is_exact() && engine.is_for_proofs())
 }
 
 #[cfg(test)]
@@ -43,7 +45,8 @@ mod tests {
         for (number, engine) in ENGINES.iter().enumerate() {
             assert_eq!(named(engine.name), Some(*engine));
             assert!(ENGINES[..number].iter().all(|other| other.name != engine.name), "{} twice", engine.name);
-            assert!(engine.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+            let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+            assert!(engine.name.bytes().all(is_plain));
         }
     }
 

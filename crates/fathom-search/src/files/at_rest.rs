@@ -7,8 +7,9 @@
 
 use fathom_disk::error::DiskError;
 use fathom_disk::run::{Run, RunConfig, Scan};
-use fathom_disk::set::{KeyStream, Merge};
+use fathom_disk::set::{KeyStream, Merge, Sorter};
 
+use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
 
 /// The closed set in one run.
@@ -63,6 +64,35 @@ impl AtRest {
         }
         writer.finish(true)?;
         Ok(())
+    }
+
+    /// Writes one run with the states of all stages of a log, sorted within so many bytes.
+    pub(crate) fn sort_stages(
+        place: &Place,
+        name: &str,
+        store: &LayerStore,
+        bytes: usize,
+    ) -> Result<(), DiskError> {
+        let Place { volume, budget, width, tag, .. } = place;
+        let mut sorter = Sorter::new(volume, budget, &place.fresh_name("rested"), *width, *tag, bytes)?;
+        let mut cursor = LayerCursor::new(*width, budget)?;
+        for stage in 0..store.layer_count() {
+            cursor.open(store, stage)?;
+            while let Some(records) = cursor.next_keys(store)? {
+                sorter.push(records.words())?;
+            }
+        }
+        drop(cursor);
+        let sorted = sorter.finish()?;
+        let config = RunConfig::resting_within(*width, *tag, budget.free() / 4);
+        let mut writer = place.named_run_writer(name, &config)?;
+        let mut stream = sorted.stream()?;
+        while stream.advance()? {
+            writer.push(stream.keys())?;
+        }
+        drop(stream);
+        writer.finish(true)?;
+        sorted.remove()
     }
 }
 

@@ -27,7 +27,7 @@ use fathom_model::shape::Shape;
 
 use crate::error::SearchError;
 use crate::stores::key_width;
-use crate::stores::visited::{Colour, Insertion, StoreFigures, Visited, insert_each};
+use crate::stores::visited::{Colour, Insertion, StoreFigures, Visited};
 
 /// The set.
 #[derive(Debug)]
@@ -52,6 +52,8 @@ pub struct DiskSet {
     open: Vec<u32>,
     sought: Vec<u64>,
     found: Vec<bool>,
+    /// The places of records that are there, of those that are inserted at a time.
+    present: Vec<u32>,
     /// For these.
     asked: Charge,
     /// Kept free for writing and merging.
@@ -63,10 +65,10 @@ pub struct DiskSet {
 
 /// Bits of the filter per record.
 const FILTER_BITS: u32 = 8;
-/// What is held of a record that is looked up beside it: its place, and whether it is there.
-const ASKED_BYTES: usize = 5;
+/// What is held of a record that is looked up beside it: its place, twice, and whether it is there.
+const ASKED_BYTES: usize = 9;
 /// The least memory that it works with, per word of a record.
-const BYTES_MIN: usize = 1 << 10;
+const BYTES_MIN: usize = 768;
 /// The part of the budget that filters and runs in memory leave to others: one in so many.
 const LEFT_PART: usize = 8;
 /// Runs that there may be in any case.
@@ -106,11 +108,18 @@ impl DiskSet {
             open: Vec::new(),
             sought: Vec::new(),
             found: Vec::new(),
+            present: Vec::new(),
             asked: budget.charge("asked", 0)?,
             reserve,
             count: 0,
             full: None,
         })
+    }
+
+    /// From now on filter and runs in memory leave so many bytes more to others. The set is empty.
+    pub(crate) fn leave_free(&mut self, bytes: usize) {
+        self.spare = self.budget.leaving(self.budget.limit() / LEFT_PART + self.reserve.bytes() + bytes);
+        self.filter = Some(BloomChain::new(FILTER_BITS, &self.spare));
     }
 
     /// How many records there are.
@@ -124,7 +133,7 @@ impl DiskSet {
     }
 
     /// Writes the young records as a run.
-    fn write(&mut self) -> Result<(), SearchError> {
+    fn write(&mut self) -> Result<(), DiskError> {
         let kept_free = self.reserve.bytes();
         self.reserve.resize(0)?;
         std::mem::swap(&mut self.young, &mut self.old);
@@ -178,8 +187,8 @@ impl DiskSet {
         }
     }
 
-    fn open_run(&self, name: &str) -> Result<Run, SearchError> {
-        Ok(Run::open(&self.volume, &self.budget, name, self.config.width, Tag::default())?)
+    fn open_run(&self, name: &str) -> Result<Run, DiskError> {
+        Run::open(&self.volume, &self.budget, name, self.config.width, Tag::default())
     }
 
     fn next_name(&mut self) -> String {
@@ -188,7 +197,7 @@ impl DiskSet {
     }
 
     /// Looks those of some records up in the runs whose places are open, and appends the places of those that are there.
-    fn look_up(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), SearchError> {
+    fn look_up(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), DiskError> {
         let DiskSet { open, sought, found, runs, prober, .. } = self;
         let record = |place: &u32| records.get(*place as usize);
         open.sort_unstable_by(|left, right| record(left).cmp(record(right)));
@@ -209,7 +218,7 @@ impl DiskSet {
     }
 
     /// Asks for memory for as many records as may be looked up at once.
-    fn ask(&mut self, records: Records<'_>) -> Result<(), SearchError> {
+    fn ask(&mut self, records: Records<'_>) -> Result<(), BudgetError> {
         let bytes = records.len() * (records.words_per_record() * 8 + ASKED_BYTES);
         if bytes > self.asked.bytes() {
             self.asked.resize(bytes)?;
@@ -228,48 +237,88 @@ impl DiskSet {
     /// # Errors
     /// [`SearchError::Budget`] if there is no room for it, and from then on for none; others if the machine fails.
     pub fn insert(&mut self, record: &[u64]) -> Result<bool, SearchError> {
-        let mut present = Vec::new();
-        self.contains_batch(Colour::FIRST, Records::new(record, record.len()), &mut present)?;
-        if !present.is_empty() {
-            return Ok(false);
+        let mut new = Vec::new();
+        match self.insert_some(Records::new(record, record.len()), 0, &mut new)? {
+            Insertion::All => Ok(!new.is_empty()),
+            Insertion::Full { reason, .. } => Err(reason.into()),
         }
-        if let Some(reason) = &self.full {
-            return Err(reason.clone().into());
+    }
+
+    /// Inserts records in any number, as [`Visited::insert_batch`] does.
+    pub(crate) fn insert_all(
+        &mut self,
+        records: Records<'_>,
+        new: &mut Vec<u32>,
+    ) -> Result<Insertion, DiskError> {
+        // Of so many, one that comes twice is still in memory when it comes again.
+        let most = self.young.capacity;
+        let mut taken = 0;
+        while taken < records.len() {
+            let some = records.skip(taken);
+            match self.insert_some(some.take(some.len().min(most)), taken, new)? {
+                Insertion::All => taken += some.len().min(most),
+                full => return Ok(full),
+            }
         }
+        Ok(Insertion::All)
+    }
+
+    /// Inserts at most as many records as are young at a time, the first of which has the place `from`.
+    fn insert_some(
+        &mut self,
+        records: Records<'_>,
+        from: usize,
+        new: &mut Vec<u32>,
+    ) -> Result<Insertion, DiskError> {
+        let mut present = std::mem::take(&mut self.present);
+        present.clear();
+        match self.find(records, &mut present) {
+            Err(DiskError::Budget(reason)) => return Ok(Insertion::Full { taken: from, reason }),
+            asked => asked?,
+        }
+        let mut known = present.iter().copied().peekable();
+        let mut outcome = Insertion::All;
+        for (place, record) in records.iter().enumerate() {
+            if known.next_if_eq(&(place as u32)).is_some() || self.is_recent(record, hash_key(record)) {
+                continue;
+            }
+            if let Some(reason) = self.full.clone() {
+                outcome = Insertion::Full { taken: from + place, reason };
+                break;
+            }
+            self.add(record)?;
+            new.push((from + place) as u32);
+        }
+        self.present = present;
+        Ok(outcome)
+    }
+
+    /// Adds a record that is not there.
+    fn add(&mut self, record: &[u64]) -> Result<(), DiskError> {
         self.young.insert(record)?;
         self.count += 1;
         if self.young.is_full() {
             match self.write() {
                 // The record is there, and so are those that were to be written: they are the old ones.
-                Err(SearchError::Budget(reason)) => self.full = Some(reason),
+                Err(DiskError::Budget(reason)) => self.full = Some(reason),
                 other => other?,
             }
         }
-        Ok(true)
-    }
-}
-
-impl Visited for DiskSet {
-    fn insert_batch(
-        &mut self,
-        _colour: Colour,
-        records: Records<'_>,
-        new: &mut Vec<u32>,
-    ) -> Result<Insertion, SearchError> {
-        insert_each(records, new, |record| self.insert(record))
+        Ok(())
     }
 
-    fn contains_batch(
-        &mut self,
-        _colour: Colour,
-        records: Records<'_>,
-        present: &mut Vec<u32>,
-    ) -> Result<(), SearchError> {
+    fn is_recent(&self, record: &[u64], hash: u64) -> bool {
+        self.young.contains(record, hash) || self.old.contains(record, hash)
+    }
+
+    /// Appends the places of those among some records that are there, ascending.
+    fn find(&mut self, records: Records<'_>, present: &mut Vec<u32>) -> Result<(), DiskError> {
         self.ask(records)?;
+        self.open.clear();
         let before = present.len();
         for (place, record) in (0..).zip(records.iter()) {
             let hash = hash_key(record);
-            if self.young.contains(record, hash) || self.old.contains(record, hash) {
+            if self.is_recent(record, hash) {
                 present.push(place);
             } else if self.filter.as_ref().is_none_or(|filter| filter.may_contain(hash)) {
                 self.open.push(place);
@@ -280,6 +329,26 @@ impl Visited for DiskSet {
             present[before..].sort_unstable();
         }
         Ok(())
+    }
+}
+
+impl Visited for DiskSet {
+    fn insert_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        new: &mut Vec<u32>,
+    ) -> Result<Insertion, SearchError> {
+        Ok(self.insert_all(records, new)?)
+    }
+
+    fn contains_batch(
+        &mut self,
+        _colour: Colour,
+        records: Records<'_>,
+        present: &mut Vec<u32>,
+    ) -> Result<(), SearchError> {
+        Ok(self.find(records, present)?)
     }
 
     fn figures(&self) -> StoreFigures {

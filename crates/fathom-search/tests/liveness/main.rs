@@ -1,6 +1,7 @@
 //! Do searches for accepting runs find what there is, and nothing else? Random systems and random formulas, against a judge that shares no code with them: Tarjan's algorithm
 //! on the explicit graph times the automaton of another translator, and for tiny graphs every lasso up to length 12, evaluated directly.
 
+mod directed;
 mod early;
 mod engines;
 mod formulas;
