@@ -58,9 +58,11 @@ fn build(linked_whole: bool) -> anyhow::Result<PathBuf> {
 
 /// Makes a package of a program and what belongs to it; gives its path.
 fn package(binary: &Path, root: &Path, out: &Path, needs_libraries: bool) -> anyhow::Result<PathBuf> {
-    let stage = tempfile::tempdir().context("no room for a package")?;
+    let scratch = tempfile::tempdir().context("no room for a package")?;
+    // A folder of its own, which others may read: its rights are part of the package.
+    let stage = scratch.path().join("fathom");
     let place = |path: &str| -> anyhow::Result<PathBuf> {
-        let path = stage.path().join(path);
+        let path = stage.join(path);
         std::fs::create_dir_all(path.parent().context("a file has a folder")?)?;
         Ok(path)
     };
@@ -94,11 +96,13 @@ fn package(binary: &Path, root: &Path, out: &Path, needs_libraries: bool) -> any
     }
     let architecture = output(Command::new("dpkg").arg("--print-architecture"))?;
     let architecture = String::from_utf8(architecture)?.trim().to_owned();
-    let control = control(&architecture, size(stage.path())?, needs_libraries)?;
+    let control = control(&architecture, size(&stage)?, needs_libraries)?;
     std::fs::write(place("DEBIAN/control")?, control)?;
     std::fs::create_dir_all(out)?;
     let package = out.join(format!("fathom_{}_{architecture}.deb", env!("CARGO_PKG_VERSION")));
-    output(Command::new("dpkg-deb").args(["--build", "--root-owner-group"]).arg(stage.path()).arg(&package))?;
+    output(
+        Command::new("dpkg-deb").args(["-Zgzip", "--root-owner-group", "--build"]).arg(&stage).arg(&package),
+    )?;
     Ok(package)
 }
 

@@ -91,6 +91,15 @@ fn every_page_is_in_the_summary_once() {
 }
 
 #[test]
+fn the_readme_knows_how_many_models_there_are() {
+    let entries = root().join("models").read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let is_model =
+        |path: &PathBuf| path.extension().is_some_and(|extension| extension == "dve" || extension == "m");
+    let said = format!("[{} models](models/README.md)", entries.filter(is_model).count());
+    assert!(std::fs::read_to_string(root().join("README.md")).unwrap().contains(&said), "{said}");
+}
+
+#[test]
 fn a_broken_link_is_noticed() {
     let scratch = tempfile::tempdir().unwrap();
     let page = scratch.path().join("a.md");
