@@ -57,6 +57,9 @@ pub enum RunError {
         "the engine {0} needs an expression over the states of a model, and this system has none: choose another engine"
     )]
     NoExpressions(&'static str),
+    /// The engine does not know strong fairness.
+    #[error("the engine {0} does not know strong fairness")]
+    StronglyFair(&'static str),
     /// The model and the automaton do not go together.
     #[error(transparent)]
     Product(#[from] ProductError),

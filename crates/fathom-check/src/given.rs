@@ -77,6 +77,8 @@ pub struct Check<'a> {
     formulas: Vec<String>,
     /// The processes that runs are fair to.
     fair: Vec<u32>,
+    /// Whether strongly.
+    strong: bool,
     stop: Stop,
     engine: &'static Engine,
     resources: Resources,
@@ -112,6 +114,7 @@ impl<'a> Check<'a> {
             questions: Questions::default(),
             formulas: Vec::new(),
             fair: Vec::new(),
+            strong: false,
             stop: Stop::First,
             engine: &auto::ENGINE,
             resources: Resources::of_this_machine(),
@@ -146,6 +149,13 @@ impl<'a> Check<'a> {
     /// Asks whether a formula of linear temporal logic holds of every infinite run. Its atoms are names of labels, in double quotes if they are no plain words.
     pub fn formula(mut self, formula: impl Into<String>) -> Check<'a> {
         self.formulas.push(formula.into());
+        self
+    }
+
+    /// Formulas speak of runs alone that are strongly fair to every process of the system: one that can move again and again does. Answered by the engine `owcty`, which `auto` takes.
+    pub fn strongly_fair(mut self) -> Check<'a> {
+        self = self.weakly_fair();
+        self.strong = true;
         self
     }
 
@@ -251,6 +261,7 @@ impl<'a> Check<'a> {
         LivenessSettings {
             engine: Chosen::plain(engine),
             fair: self.fair.clone(),
+            strong: self.strong,
             faults: self.questions.faults,
             // States are generated on disk from the start if they are to be found there.
             generation: Chosen::plain(match self.engine.files {
@@ -275,7 +286,8 @@ impl<'a> Check<'a> {
     ) -> Result<Identity, RunError> {
         let automaton = automaton(settings.engine.engine, property);
         let given = Execution::Interpreted;
-        let product = liveness_search::product(&self.subject, property, automaton, &self.fair, given)?;
+        let product =
+            liveness_search::product(&self.subject, property, automaton, settings.fairness(), given)?;
         let labels: Vec<&str> = self.subject.0.shape().labels.iter().map(String::as_str).collect();
         let behaviour = settings.behaviour(property, &labels);
         Ok(Identity::of_system(name, None, Some(behaviour), product.shape()))

@@ -14,7 +14,7 @@ use fathom_check::questions::property::Faults;
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::engine::{Chosen, Engine};
-use fathom_search::engines::{auto, l2s, owcty, ram, registry};
+use fathom_search::engines::{auto, l2s, map, owcty, ram, registry};
 use oracle::skip::skipped;
 
 /// Models with more states are left to the task.
@@ -76,6 +76,7 @@ fn verdict_within(
         engine: Chosen::plain(engine),
         fair: Vec::new(),
         faults: Faults::Stop,
+        strong: false,
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };
@@ -161,6 +162,12 @@ fn property_processes_have_their_published_verdicts_and_products() {
     assert!(compared >= 80, "the table has changed its shape");
 }
 
+/// Engines that need no memory per state, and `auto`: one of them for each row here, all with `FATHOM_LONG=1`.
+fn in_little_memory(row: usize) -> Vec<&'static Engine> {
+    let engines = vec![&owcty::ENGINE, &map::ENGINE, &auto::ENGINE];
+    if std::env::var_os("FATHOM_LONG").is_some() { engines } else { vec![engines[row % 3]] }
+}
+
 /// Where a product of some hundred thousand states has no memory but for buffers, passes over files decide, chosen by the user or by `auto`.
 #[test]
 fn property_processes_have_their_published_verdicts_in_little_memory() {
@@ -175,7 +182,7 @@ fn property_processes_have_their_published_verdicts_in_little_memory() {
         }
         let model = model(&folder.join("property-processes").join(&row[0]), &row[0]);
         let property = LivenessProperty::of_model(&model).expect("it is understood").expect("it is there");
-        for engine in [&owcty::ENGINE, &auto::ENGINE] {
+        for engine in in_little_memory(compared) {
             let found = verdict_within(&model, &property, engine, &resources);
             assert_eq!(found.word(), row[2], "{} with {}", row[0], engine.name);
         }
@@ -197,15 +204,18 @@ fn formulas_have_their_published_verdicts_in_little_memory() {
     // Every third formula on models of any size here, the others on small ones: the suite should not take an hour.
     let rows = table(&folder, "ltl.tsv").into_iter().enumerate();
     for (number, row) in rows {
-        let most = if number % 3 == 0 { STATES_MAX } else { GENERATED_MAX };
+        let all = number % 3 == 0 || std::env::var_os("FATHOM_LONG").is_some();
+        let most = if all { STATES_MAX } else { GENERATED_MAX };
         if sizes.get(&row[0]).is_none_or(|states| *states > most) {
             continue;
         }
         let model = model(&folder.join("models").join(format!("{}.dve", row[0])), &row[0]);
         let questions = LivenessQuestions { formulas: vec![row[2].clone()], ..LivenessQuestions::default() };
         let property = &questions.properties(&model).expect("published formulas are understood")[0];
-        let found = verdict_within(&model, property, &owcty::ENGINE, &resources);
-        assert_eq!(found.word(), expected(&row), "{} {}: {}", row[0], row[1], row[2]);
+        for engine in in_little_memory(compared) {
+            let found = verdict_within(&model, property, engine, &resources);
+            assert_eq!(found.word(), expected(&row), "{} {} with {}", row[0], row[1], engine.name);
+        }
         compared += 1;
     }
     eprintln!("{compared} formulas");

@@ -159,6 +159,7 @@ fn is_violated(model: &Model, formula: &str, fair: bool, engine: &'static Engine
         engine: Chosen::plain(engine),
         fair,
         faults: Faults::Report,
+        strong: false,
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };

@@ -21,6 +21,8 @@ pub enum Join {
     Min,
     /// All bits of all.
     Or,
+    /// Their sum, but for the lowest bit, which is set if it is in one of them: twice a count, and whether something is true of one of those that were counted.
+    SumAndBit,
 }
 
 /// Values of one width, and how they are joined.
@@ -63,6 +65,10 @@ impl Values {
             Join::Max => left.max(right),
             Join::Min => left.min(right),
             Join::Or => left | right,
+            Join::SumAndBit => {
+                let count = (left >> 1).saturating_add(right >> 1).min(self.width.greatest() >> 1);
+                count << 1 | (left | right) & 1
+            }
         }
     }
 }
@@ -83,10 +89,9 @@ mod tests {
     /// Three values, in any order and grouping, become the same: every merge tree gives the same result.
     #[test]
     fn joins_do_not_depend_on_the_order() {
-        for (bits, join) in [1, 2, 3]
-            .into_iter()
-            .flat_map(|bits| [Join::Sum, Join::Max, Join::Min, Join::Or].map(|join| (bits, join)))
-        {
+        for (bits, join) in [1, 2, 3].into_iter().flat_map(|bits| {
+            [Join::Sum, Join::Max, Join::Min, Join::Or, Join::SumAndBit].map(|join| (bits, join))
+        }) {
             let values = Values { width: ValueWidth::new(bits).unwrap(), join };
             let all = 0..=values.width.greatest();
             for (a, b) in all.clone().flat_map(|a| all.clone().map(move |b| (a, b))) {

@@ -18,7 +18,7 @@ use fathom_disk::value::{Join, ValueWidth, Values};
 use support::{Dice, random_set, volumes};
 
 const TAG: Tag = *b"a tag of 16 byte";
-const JOINS: [Join; 4] = [Join::Sum, Join::Max, Join::Min, Join::Or];
+const JOINS: [Join; 5] = [Join::Sum, Join::Max, Join::Min, Join::Or, Join::SumAndBit];
 
 /// The judge.
 type Map = BTreeMap<Vec<u64>, u64>;
@@ -33,6 +33,10 @@ fn plain_join(join: Join, bits: u32, left: u64, right: u64) -> u64 {
         Join::Min if left < right => left,
         Join::Min => right,
         Join::Or => left | right,
+        Join::SumAndBit => {
+            let count = (u128::from(left / 2) + u128::from(right / 2)).min(greatest / 2) as u64;
+            2 * count + u64::from(left % 2 == 1 || right % 2 == 1)
+        }
     }
 }
 

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use fathom_lang::dve::{Compiled, DveOptions, compile, expression};
 use fathom_lang::source::SourceText;
 use fathom_model::values::PossibleValues;
+use oracle::skip::skipped;
 
 /// The folder of the corpus, if it is there.
 fn corpus(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/beem").join(folder);
     if !path.is_dir() {
-        eprintln!("skipped: no corpus at ../shared/beem/{folder}");
+        skipped(&format!("published DVE {folder}"), &format!("../shared/beem/{folder} is not there"));
         return None;
     }
     Some(path)
@@ -99,7 +100,7 @@ fn every_goal_is_an_expression_of_its_model() {
         let model = format!("{}.{}.dve", words.next().unwrap(), words.next().unwrap());
         let model = folder.join("../models").join(model);
         if !model.exists() {
-            eprintln!("skipped: {} has no model in the corpus", file_name(&path));
+            skipped(file_name(&path), "it has no model in the corpus");
             continue;
         }
         let compiled = accepted(&model);

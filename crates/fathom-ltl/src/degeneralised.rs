@@ -18,11 +18,13 @@ use crate::tagged::{Source, Tagged};
 pub struct Degeneralised<S>(Tagged<S>);
 
 impl<S: TransitionSystem> Degeneralised<S> {
-    /// Counts the marks of a system.
+    /// Counts the marks of a system, which has no pairs of requests and responses.
     pub fn new(system: S) -> Degeneralised<S> {
+        assert_eq!(system.shape().pair_count, 0, "requests are not counted");
         let levels = system.shape().mark_count + 1;
         let mut tagged = Tagged::new(system, "marks met", levels);
         tagged.shape.mark_count = 1;
+        tagged.shape.pair_count = 0;
         Degeneralised(tagged)
     }
 
@@ -34,6 +36,11 @@ impl<S: TransitionSystem> Degeneralised<S> {
     /// The state of that system in a state of this.
     pub fn part(&self, record: &[u64]) -> Vec<u64> {
         self.0.parts(record).0
+    }
+
+    /// Whether a state is accepting: all its steps carry the mark.
+    pub fn is_accepting(&self, record: &[u64]) -> bool {
+        self.0.tag_of(record) == self.system().shape().mark_count
     }
 
     /// Pushes the steps from a state at a level.

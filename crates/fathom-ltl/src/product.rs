@@ -11,6 +11,8 @@
 //!
 //! **Weak fairness** adds a mark for each fair process: on steps where it moves, and on all steps of states where it cannot. Nothing is added to the state.
 //!
+//! **Strong fairness** adds a pair of marks for each fair process ([`Shape::pair_count`]): the response is on steps where it moves, the request on all steps of states where it can.
+//!
 //! Memory: for each thread that expands at a time, one buffer as large as the one it is given. Time: the system's; a system state that stands several
 //! times in a row in a batch, with several states of the automaton, is expanded once.
 
@@ -37,6 +39,8 @@ pub struct Product<S> {
     accepting: Vec<bool>,
     /// By fairness mark: the process.
     fair: Vec<u32>,
+    /// By pair of marks: the process.
+    strong: Vec<u32>,
 }
 
 /// What the automaton and its states are called in reports.
@@ -99,7 +103,32 @@ impl<S: TransitionSystem> Product<S> {
             .iter()
             .map(|edges| !edges.is_empty() && edges.iter().all(|edge| edge.marks == all))
             .collect();
-        Ok(Product { tagged, automaton, names, recurring, terminal, accepting, fair: fair.to_vec() })
+        Ok(Product {
+            tagged,
+            automaton,
+            names,
+            recurring,
+            terminal,
+            accepting,
+            fair: fair.to_vec(),
+            strong: Vec::new(),
+        })
+    }
+
+    /// The same; runs are strongly fair to these processes, too: one that can move for ever, now and then, does.
+    ///
+    /// # Errors
+    /// If there are too many marks.
+    pub fn strongly_fair(mut self, strong: &[u32]) -> Result<Product<S>, ProductError> {
+        if let Some(process) = strong.iter().find(|process| **process >= 64) {
+            return Err(ProductError::Process(*process));
+        }
+        if self.tagged.shape.mark_count as usize + 2 * strong.len() > MARKS_MAX as usize {
+            return Err(ProductError::Marks(strong.len()));
+        }
+        self.tagged.shape.pair_count = strong.len() as u32;
+        self.strong = strong.to_vec();
+        Ok(self)
     }
 
     /// The system.
@@ -146,6 +175,15 @@ impl<S: TransitionSystem> Product<S> {
         self.accepting[self.tagged.tag_of(record) as usize]
     }
 
+    /// Whether acceptance is a matter of states, by one mark: all steps from a state carry it, or none does.
+    pub fn accepts_by_state(&self) -> bool {
+        let uniform = |edges: &[Edge]| edges.windows(2).all(|two| two[0].marks == two[1].marks);
+        self.tagged.shape.mark_count == 1
+            && self.fair.is_empty()
+            && self.strong.is_empty()
+            && self.automaton.states.iter().all(|edges| uniform(edges))
+    }
+
     /// Pushes the product's steps from a state of the system and one of the automaton.
     fn combine(&self, source: &Source<'_>, target: &mut [u64], out: &mut Steps) -> Result<(), Full> {
         let (steps, number) = (source.steps, source.number);
@@ -170,20 +208,24 @@ impl<S: TransitionSystem> Product<S> {
 
     /// The marks of fairness on a step, or on staying.
     fn fairness(&self, steps: &Steps, source: usize, step: Option<usize>) -> u64 {
-        if self.fair.is_empty() || !steps.columns().enabled {
+        if self.fair.is_empty() && self.strong.is_empty() || !steps.columns().enabled {
             return 0;
         }
-        let met = |process: u32| {
-            let moves = step.is_some_and(|step| steps.movers(step).contains(process));
-            moves || !steps.enabled(source).contains(process)
-        };
+        let moves = |process: u32| step.is_some_and(|step| steps.movers(step).contains(process));
+        let can = |process: u32| steps.enabled(source).contains(process);
         let marks = self.automaton.mark_count..;
-        marks.zip(&self.fair).fold(0, |marks, (mark, process)| marks | u64::from(met(*process)) << mark)
+        let weak = marks
+            .zip(&self.fair)
+            .fold(0, |marks, (mark, process)| marks | u64::from(moves(*process) || !can(*process)) << mark);
+        (0..).zip(&self.strong).fold(weak, |marks, (pair, process)| {
+            let (response, request) = self.tagged.shape.pair_marks(pair);
+            marks | u64::from(moves(*process)) << response | u64::from(can(*process)) << request
+        })
     }
 
     /// What the system must tell for what is wanted of the product.
     fn columns(&self, wanted: Columns) -> Columns {
-        let fair = !self.fair.is_empty() && wanted.marks;
+        let fair = !(self.fair.is_empty() && self.strong.is_empty()) && wanted.marks;
         Columns {
             labels: true,
             actions: wanted.actions,

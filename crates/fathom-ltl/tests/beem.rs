@@ -1,6 +1,6 @@
 //! Do BEEM's published formulas parse, and are our automata as small as those of the published products?
 //!
-//! Needs `../shared/beem/ltl.tsv` beside the project; skipped, with a word on stderr, where it is missing.
+//! Needs `../shared/beem/ltl.tsv` beside the project; skipped, and said so, where it is missing.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use fathom_ltl::atom::AtomTable;
 use fathom_ltl::limits::Limits;
 use fathom_ltl::parser::parse;
 use fathom_ltl::translate::translate;
+use oracle::skip::skipped;
 
 #[test]
 fn published_formulas_parse_and_their_automata_are_small() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/beem/ltl.tsv");
     let Ok(table) = std::fs::read_to_string(&path) else {
-        eprintln!(
-            "skipped: published_formulas_parse_and_their_automata_are_small ({} is missing)",
-            path.display()
+        return skipped(
+            "published_formulas_parse_and_their_automata_are_small",
+            "../shared/beem/ltl.tsv is not there",
         );
-        return;
     };
     let (mut ours, mut theirs, mut formulas) = (0, 0, 0);
     for row in table.lines().skip(1) {

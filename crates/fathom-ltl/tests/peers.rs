@@ -1,4 +1,4 @@
-//! Do `lbt` and `spin -f` agree? Each is asked where it is installed; a test says so on stderr where it is not.
+//! Do `lbt` and `spin -f` agree? Each is asked where it is installed; a test that was skipped says so.
 
 mod random;
 
@@ -16,6 +16,7 @@ use fathom_ltl::parser::parse;
 use fathom_ltl::print::never_claim;
 use fathom_ltl::translate::translate;
 use fathom_ltl::word::Lasso;
+use oracle::skip::skipped;
 use random::Random;
 
 /// Formulas per peer.
@@ -57,8 +58,7 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Option<String> {
 #[test]
 fn lbt_agrees() {
     if run("lbt", &[], "t\n").is_none() {
-        eprintln!("skipped: lbt_agrees (lbt is not installed)");
-        return;
+        return skipped("lbt_agrees", "lbt is not installed");
     }
     let compared = (0..FORMULAS + 100).filter(|&seed| compare(seed, "lbt", 7, ask_lbt)).count();
     println!("lbt: {compared} formulas compared");
@@ -69,8 +69,7 @@ fn lbt_agrees() {
 #[test]
 fn spin_agrees() {
     if run("spin", &["-V"], "").is_none() {
-        eprintln!("skipped: spin_agrees (spin is not installed)");
-        return;
+        return skipped("spin_agrees", "spin is not installed");
     }
     let agreeing = (0..4 * FORMULAS).filter(|&seed| compare(seed, "spin", 4, ask_spin));
     let compared = agreeing.take(FORMULAS as usize).count();

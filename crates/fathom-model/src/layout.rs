@@ -103,6 +103,7 @@ impl Layout {
             action_count: program.action_count().expect("a verified program numbers its actions in 32 bits"),
             processes: program.agents(),
             mark_count: 0,
+            pair_count: 0,
             inner_buffers: 0,
         }
     }

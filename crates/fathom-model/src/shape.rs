@@ -18,6 +18,9 @@ pub struct Shape {
     pub processes: Vec<String>,
     /// How many acceptance sets the marks of a step may name.
     pub mark_count: u32,
+    /// How many pairs of a request and a response the marks of a step may name beside those: an accepting run that makes a request for ever has the response for ever, too. The marks of responses come after
+    /// those of acceptance sets, and those of requests after these; a request is on all steps of a state or on none.
+    pub pair_count: u32,
     /// How many buffers of steps a system holds beside the one it fills, for each thread that expands: one for each system that it wraps and whose steps it turns into its own.
     pub inner_buffers: u32,
 }
@@ -58,6 +61,12 @@ pub enum ComponentKind {
 }
 
 impl Shape {
+    /// The mark of the response of a pair, and that of its request.
+    pub fn pair_marks(&self, pair: u32) -> (u32, u32) {
+        let response = self.mark_count + pair;
+        (response, response + self.pair_count)
+    }
+
     /// How many words a record takes.
     pub fn words(&self) -> usize {
         words_for(self.width_bits)

@@ -182,9 +182,20 @@ impl Steps {
         steps
     }
 
-    /// Doubles the room. What is in the buffer stays.
+    /// Makes more room: twice as much, or where that is little, a quarter more. What is in the buffer stays.
     pub fn grow(&mut self) {
-        self.reserve(self.capacity * 2);
+        self.reserve(self.grown());
+    }
+
+    /// How many bytes are held when it has [grown](Steps::grow).
+    pub fn grown_bytes(&self) -> usize {
+        bytes_for(self.words_per_record, self.inner_buffers, self.columns, self.grown())
+    }
+
+    fn grown(&self) -> usize {
+        // Twice the room is seldom used, and where there is so little memory that buffers are that small, others need it.
+        let small = self.capacity < SMALL;
+        if small { self.capacity + self.capacity / 4 + 1 } else { self.capacity * 2 }
     }
 
     /// How many sources, steps and faults fit, each.
@@ -449,6 +460,9 @@ fn lengthen<T: Copy>(column: &mut Vec<T>, length: usize, fill: T) {
         column.resize(length, fill);
     }
 }
+
+/// Buffers for fewer steps than this grow by little at a time.
+const SMALL: usize = 64;
 
 /// An inner buffer has whatever columns its wrapper reads, and the records of its sources with their places.
 fn bytes_for(words_per_record: usize, inner_buffers: u32, columns: Columns, capacity: usize) -> usize {

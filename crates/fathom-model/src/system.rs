@@ -176,7 +176,7 @@ pub fn initial_all<E>(
 }
 
 fn grow<E>(out: &mut Steps, charge: &mut dyn FnMut(usize) -> Result<(), E>) -> Result<(), Unfilled<E>> {
-    charge(out.bytes() * 2).map_err(Unfilled::Room)?;
+    charge(out.grown_bytes()).map_err(Unfilled::Room)?;
     out.grow();
     Ok(())
 }

@@ -10,6 +10,7 @@
 //! | [`bodies`] | which loops are there? `stages`, `depth_first`, `passes`, `waves` |
 //! | [`stores`] | what is known of states, in memory or behind it? |
 //! | [`files`] | what does a search leave on a volume? |
+//! | [`progress`] | in which order do states come that few steps go against? |
 //! | [`engines`] | policies of the bodies, one file or folder each |
 //! | [`liveness`] | what do engines for infinite runs have in common? |
 //! | [`traces`] | what is a run that is told, and how is it found? |
@@ -25,6 +26,7 @@ pub mod error;
 mod expansion;
 pub mod files;
 pub mod liveness;
+pub mod progress;
 pub mod proof;
 pub mod stores;
 pub mod task;

@@ -33,7 +33,7 @@ const STORES: [(&str, Make); 3] = [
         Ok(Box::new(PerColour([set("visited")?, set("red")?])))
     }),
     ("bits", |_, budget| {
-        let bits = || Bitstate::new(budget, budget.limit().min(1 << 16) / 4);
+        let bits = || Bitstate::new(budget, budget.limit().min(1 << 23) / 4);
         Ok(Box::new(PerColour([bits()?, bits()?])))
     }),
 ];

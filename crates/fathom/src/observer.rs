@@ -1,8 +1,8 @@
 //! Who watches the search of a command: when must it stop, who is told how far it is, who gets the records?
 
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use fathom_check::export::RecordFile;
@@ -13,8 +13,10 @@ use fathom_exec::stop::StopFlag;
 use fathom_model::record::Records;
 use fathom_search::task::{LayerSizes, Observer, Progress};
 
+use crate::history::History;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
+use crate::report::escape::Printable;
 
 /// Stops a search at its limits and tells about it.
 #[derive(Debug)]
@@ -24,6 +26,7 @@ pub struct Watcher {
     /// 0 as long as nothing asked the search to stop.
     reason: AtomicU8,
     meter: Meter,
+    history: Option<Arc<History>>,
     records: Option<Mutex<RecordFile>>,
 }
 
@@ -33,7 +36,14 @@ const INTERRUPT: u8 = 2;
 impl Watcher {
     /// Watches a search that ends then, at the latest.
     pub fn until(interrupt: Interrupt, deadline: Option<Instant>, meter: Meter) -> Watcher {
-        Watcher { interrupt, deadline, reason: AtomicU8::new(0), meter, records: None }
+        Watcher { interrupt, deadline, reason: AtomicU8::new(0), meter, history: None, records: None }
+    }
+
+    /// Notes how the search goes on.
+    #[must_use]
+    pub fn with_history(mut self, history: Arc<History>) -> Watcher {
+        self.history = Some(history);
+        self
     }
 
     /// Writes every record to a file as it is expanded.
@@ -112,6 +122,7 @@ impl Observer for Watcher {
     }
 
     fn progress(&self, progress: Progress) {
+        self.history.iter().for_each(|history| history.note(&progress));
         self.meter.note(progress);
     }
 
@@ -137,5 +148,11 @@ impl Observer for Watcher {
             _ => format!(" after {} in {}", plural(states, "state"), plural(layers, "layer")),
         };
         self.meter.say(&format!("memory is full{known}: the search continues on disk"));
+    }
+
+    fn goes_by_progress(&self, measure: &str) {
+        let measure = Printable(measure);
+        self.meter
+            .say(&format!("layers are many and small: beginning again in the order of progress, {measure}"));
     }
 }

@@ -77,6 +77,9 @@ fn what_a_check_leaves_is_accepted_and_says_what_was_checked() {
         &["--only", "--ltl", SERVED, "--fair", "weak"],
         &["--only", "--ltl", SERVED, "--engine", "semi-owcty", "--store", "tier", "--data-budget", "2MiB"],
         &["--only", "--ltl", "G !both", "--atom", "both=P_0.critical and P_1.critical"],
+        // The least memory that there is: everything on disk, and no more threads than it suffices for.
+        &["--only", "--ltl", EXCLUSIVE, "--data-budget", "4KiB", "--threads", "4"],
+        &["--only", "--ltl", SERVED, "--data-budget", "4KiB", "--threads", "2", "--engine", "owcty"],
     ] {
         let certificate = Certificate::new(more);
         let ran = certificate.audit();
@@ -201,6 +204,7 @@ fn with_automaton(formula: &str, automaton: &Automaton) -> Option<(Verdict, Ran)
         engine: Chosen::plain(&semi_owcty::ENGINE),
         fair: Vec::new(),
         faults: Faults::Stop,
+        strong: false,
         generation: Chosen::plain(&auto::ENGINE),
         stack: None,
     };

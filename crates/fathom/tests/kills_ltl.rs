@@ -39,8 +39,8 @@ const QUESTIONS: [Question; 3] = [
     },
 ];
 
-/// Passes by number, and over files.
-const ENGINES: [&str; 2] = ["semi-owcty", "owcty"];
+/// Passes by number, and over files. The last one has no ranks, and counts marks, of which it is spared a question with many.
+const ENGINES: [&str; 3] = ["semi-owcty", "owcty", "map"];
 
 /// What every check of a product must find.
 fn facts(ran: &Ran) -> [Value; 5] {
@@ -90,7 +90,7 @@ impl Moments {
         let committed = manifest("passes").map_or(Vec::new(), |path| std::fs::read(path).unwrap_or_default());
         let names = |name: &str| committed.windows(name.len()).any(|part| part == name.as_bytes());
         *(match () {
-            () if names("left-") || names("kept-") => &mut self.between,
+            () if names("left-") || names("kept-") || names("carried-") => &mut self.between,
             () if !committed.is_empty() => &mut self.passes,
             () if there("passes") => &mut self.ordering,
             () if manifest("states").is_some() => &mut self.generating,
@@ -113,6 +113,9 @@ fn a_check_that_is_killed_goes_on_and_finds_the_same() {
         let question = &QUESTIONS[rounds % QUESTIONS.len()];
         let engine = ENGINES[rounds / QUESTIONS.len() % ENGINES.len()];
         rounds += 1;
+        if engine == "map" && question.fair && question.verdict == "holds" {
+            continue;
+        }
         let plain = Ran::of(question.ask(engine, &[]).output().expect("it runs"));
         let expected = facts(&plain);
         question.assert_answered(&plain, &expected);
@@ -143,7 +146,7 @@ fn a_check_that_is_killed_goes_on_and_finds_the_same() {
             moments.note(&folder);
         };
         question.assert_answered(&ran, &expected);
-        if question.verdict == "holds" {
+        if question.verdict == "holds" && engine != "map" {
             assert_eq!(ran.json()["properties"][0]["certificate"], "closed-set+ranks");
             let audit = run(&["audit", &path]);
             assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);

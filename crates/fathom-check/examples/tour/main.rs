@@ -15,6 +15,7 @@ use fathom_check::export::{self, GRAPH_STATES_MAX, GraphFormat, RECORDS_MAGIC, R
 use fathom_check::follow::{FollowedEnd, follow, observation};
 use fathom_check::machine;
 use fathom_check::model::assemble::{Language, Model, ModelOptions};
+use fathom_check::model::held::held;
 use fathom_check::monitor::Clock;
 use fathom_check::numbers::{bytes, count, plural};
 use fathom_check::questions::plan::{Plan, Questions};
@@ -63,6 +64,9 @@ fn counted(model: &Model) -> Result<(), Box<dyn Error>> {
     let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));
     let explored = explore(model, None, &Chosen::plain(&auto::ENGINE), &resources, &clock, None)?;
     println!("{} states", count(explored.counts.states.unwrap_or_default()));
+    for part in held(model, &["taken"]) {
+        println!("{} can hold {}", part.place, part.values);
+    }
     print!("{}", widths::table(model, &widths::observe(model, &resources, &clock)?));
     Ok(())
 }

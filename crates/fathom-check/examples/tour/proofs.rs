@@ -56,6 +56,7 @@ fn states(model: &Model, source: &ModelSettings, folder: &Path) -> Result<(), Bo
         questions: Some(&questions),
         faults: Faults::Stop,
         fair: &[],
+        strong: false,
         max_depth: None,
     };
     println!("taken for granted: {:?}", choices.assumptions(model, None));
@@ -70,6 +71,7 @@ fn runs(model: &Model, source: &ModelSettings, folder: &Path) -> Result<(), Box<
     let settings = LivenessSettings {
         engine: Chosen::plain(&semi_owcty::ENGINE),
         fair,
+        strong: false,
         faults: Faults::Stop,
         generation: Chosen::plain(&tier::ENGINE),
         stack: None,

@@ -89,7 +89,9 @@ pub fn product<'a>(
     }
     let automaton = Automaton { atom_count: atoms.len(), ..read.automaton };
     let names = AutomatonNames { automaton: property.names.automaton.clone(), states: Vec::new() };
-    Product::new(system, automaton, names, &behaviour.fair).map_err(|error| error.to_string())
+    // Ranks of a product prove more than that no run of it is accepting and strongly fair.
+    let weakly = if behaviour.strong { &[] } else { &behaviour.fair[..] };
+    Product::new(system, automaton, names, weakly).map_err(|error| error.to_string())
 }
 
 impl BehaviourAudit<'_> {

@@ -20,6 +20,7 @@ use fathom_search::traces::unfold::{unfold_fault, unfold_path};
 use crate::answers::coverage::Coverage;
 use crate::answers::exploration::{Counts, DiskUsage, Exploration, Usage, limit_of};
 use crate::engines::layer_engine::{self, Searched};
+use crate::engines::progress;
 use crate::error::RunError;
 use crate::folder::home::Home;
 use crate::limit::Limit;
@@ -215,13 +216,13 @@ pub fn check(
     let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
     let spare = budget.free().saturating_sub(BUDGET_BYTES_MIN);
     let reserve = budget.charge("trace", aside.min(spare / 16)).map_err(SearchError::from)?;
-    let measure = layer_engine::measure(engine, subject)?;
+    let measure = progress::measure(engine, subject, system.system(), resources, monitor)?;
     let measure = measure.or_else(|| layer_engine::distance(engine, subject, plan));
     let searched = layer_engine::search(
         engine,
         &layer_engine::Task {
             home,
-            measure: measure.as_deref(),
+            measure: measure.as_ref(),
             ..layer_engine::Task::new(system.system(), &budget, &settings, monitor)
         },
     )?;
@@ -238,8 +239,9 @@ pub fn check(
         observer: &*monitor.tracing(),
     };
     let answers = tracer.answers(monitor)?;
-    let Searched { engine, outcome, gave_up, disk, cost, .. } = searched;
+    let Searched { engine, outcome, gave_up, disk, cost, measure: swept_by, .. } = searched;
     let mut counts = Counts::of(&outcome);
+    counts.measure = progress::told(swept_by, measure.as_ref());
     if plan.constraint.is_some() {
         // States that have lost their steps to the constraint are among them.
         counts.deadlocks = None;

@@ -100,6 +100,8 @@ pub struct Counts {
     pub layers: Layers,
     /// What was seen of the measure of progress, if states were searched in its order.
     pub progress: Option<ProgressFigures>,
+    /// What that measure is made of.
+    pub measure: Option<String>,
     /// How many layers back a step leads, at most, plus one, if that is known.
     pub locality: Option<u64>,
     /// States with neither a step nor a fault. None if that was not counted.
@@ -172,6 +174,7 @@ impl Counts {
             layers: if outcome.layered { Layers::from(&outcome.layers) } else { Layers::default() },
             transitions: complete.then_some(outcome.transitions),
             progress: outcome.progress,
+            measure: None,
             locality: outcome.locality.filter(|_| complete),
             deadlocks: outcome.exact.then_some(outcome.deadlocks),
             faults: outcome.faults + outcome.label_faults,

@@ -16,6 +16,7 @@ use crate::answers::coverage::Coverage;
 use crate::answers::exploration::{AutomatonFigures, Counts, DiskUsage, Exploration, Usage, limit_of};
 use crate::engines::layer_engine::{self, Searched};
 use crate::engines::liveness_search;
+use crate::engines::progress;
 use crate::error::RunError;
 use crate::folder::home::Home;
 use crate::model::execution::Execution;
@@ -39,7 +40,8 @@ pub fn explore(
     let plain;
     let system: &dyn TransitionSystem = match property {
         Some(property) => {
-            product = liveness_search::product(subject, property, &property.automaton, &[], execution)?;
+            product =
+                liveness_search::product(subject, property, &property.automaton, (&[], false), execution)?;
             &product
         }
         None => {
@@ -56,19 +58,20 @@ pub fn explore(
         tuning: Tuning::default(),
     };
     let began = Instant::now();
-    if property.is_some() && engine.expression().is_some() {
-        return Err(RunError::NoExpressions(engine.engine.name));
-    }
-    let measure = layer_engine::measure(engine, subject)?;
+    let measure = match property {
+        Some(_) => progress::measure_of_product(engine, system, resources, monitor)?,
+        None => progress::measure(engine, subject, system, resources, monitor)?,
+    };
     let search = |engine: &Chosen, budget: &Budget| {
         let task = layer_engine::Task::new(system, budget, &settings, monitor);
-        layer_engine::search(engine, &layer_engine::Task { home, measure: measure.as_deref(), ..task })
+        layer_engine::search(engine, &layer_engine::Task { home, measure: measure.as_ref(), ..task })
     };
     let (searched, budget) = searched(engine, resources, monitor, home, &search)?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
-    let Searched { engine, outcome, gave_up, disk, cost, .. } = searched;
+    let Searched { engine, outcome, gave_up, disk, cost, measure: swept_by, .. } = searched;
     let mut counts = Counts::of(&outcome);
+    counts.measure = progress::told(swept_by, measure.as_ref());
     if property.is_some() {
         // Where a product ends, the automaton has dropped the run.
         counts.deadlocks = None;

@@ -13,7 +13,7 @@ use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 use fathom_search::bodies::depth_first::{self, Found};
 
-use fathom_search::engines::bitstate::{self, Bitstate, FILL_GOOD};
+use fathom_search::engines::bitstate::{self, Bitstate, MISSED_GOOD};
 use fathom_search::error::SearchError;
 use fathom_search::task::watch::Condition;
 use fathom_search::task::{Ending, Observer, Phase, Progress};
@@ -38,7 +38,7 @@ use crate::resources::Resources;
 /// How many steps a random walk has, unless it is told otherwise.
 pub const WALK_STEPS: u64 = 1_000;
 
-/// Answers the questions of a plan depth-first, with three bits per state in most of the memory. One thread.
+/// Answers the questions of a plan depth-first, with a few bits per state. One thread.
 pub fn check_bitstate(
     subject: &dyn Subject,
     plan: &Plan,
@@ -49,8 +49,8 @@ pub fn check_bitstate(
     let began = Instant::now();
     let system = CheckedSystem::new(subject, plan, Execution::wanted(resources, monitor));
     let budget = resources.data_budget()?;
-    // The rest is for the run that is told.
-    let (bits_bytes, stack_bytes) = (budget.limit() / 8 * 5, budget.limit() / 4);
+    // The stack takes twice its bytes while it grows. The rest is for the run that is told.
+    let (bits_bytes, stack_bytes) = (budget.limit() / 2, budget.limit() / 16 * 3);
     let mut bits = Bitstate::new(&budget, bits_bytes)?;
     let settings = depth_first::Settings {
         conditions: system.conditions.clone(),
@@ -73,12 +73,13 @@ pub fn check_bitstate(
         Ending::Budget => Limit::Ram,
         _ => Limit::Lossy,
     };
-    if bits.fill() > FILL_GOOD {
+    let estimable = bits.probability_missed() <= MISSED_GOOD;
+    if !estimable {
         monitor.say("most bits are set, so how many states were missed cannot be estimated: raise --ram");
     }
     let usage = Usage { threads: 1, ..Usage::of(resources, &budget, elapsed) };
     let counts = Counts {
-        states_estimate: (limit == Limit::Lossy && outcome.cut == 0 && bits.fill() <= FILL_GOOD)
+        states_estimate: (limit == Limit::Lossy && outcome.cut == 0 && estimable)
             .then(|| bits.estimate(outcome.transitions)),
         known: outcome.visits,
         visits: outcome.visits,

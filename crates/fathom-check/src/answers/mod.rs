@@ -11,6 +11,7 @@
 //! | [`hunt`] | can a violation be found without looking everywhere? |
 //! | [`audit`] | does a certificate prove what a search said about states? |
 //! | [`behaviour_audit`] | does a certificate prove that a property of infinite runs holds? |
+//! | [`progress_report`] | what would a search in the order of progress meet? |
 //! | [`widths`] | how many bits does each variable take, and how many does it need? |
 
 pub mod audit;
@@ -22,4 +23,5 @@ pub mod explore;
 pub mod hunt;
 pub mod liveness;
 pub mod possibility;
+pub mod progress_report;
 pub mod widths;

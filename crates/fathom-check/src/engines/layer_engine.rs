@@ -11,7 +11,7 @@ use fathom_disk::storage::{IoCounts, Volume};
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages;
-use fathom_search::engines::engine::{self, Answer, Ask, Chosen, FilePlace, Measure, Run};
+use fathom_search::engines::engine::{self, Answer, Ask, Chosen, FilePlace, Run};
 use fathom_search::engines::{auto, ram, retrace, tier};
 use fathom_search::error::SearchError;
 use fathom_search::files::disk_use::DiskUse;
@@ -22,12 +22,11 @@ use fathom_search::traces::path::{Path as RunPath, Room};
 use fathom_search::traces::trace;
 
 use crate::engines::figures::{CostFigures, DiskFigures, IoFigures};
-use crate::error::RunError;
 use crate::folder::disk_settings::DiskSettings;
 use crate::folder::home::Home;
 use crate::folder::scratch::{PARENT, Scratch};
 use crate::limit::Limit;
-use crate::model::subject::{StateMeasure, Subject};
+use crate::model::subject::{NamedMeasure, Subject};
 use crate::questions::plan::Plan;
 use crate::questions::property::PropertyKind;
 
@@ -57,6 +56,8 @@ pub struct Searched {
     pub disk: Option<(DiskFigures, Vec<IoFigures>)>,
     /// Where the time went.
     pub cost: Option<CostFigures>,
+    /// The measure of progress that states were searched in the order of, if they were.
+    pub measure: Option<String>,
 }
 
 /// What is searched, with what, and where its files are.
@@ -69,7 +70,7 @@ pub struct Task<'a> {
     /// Whether files without a home are in a folder that goes with them, not in memory.
     pub in_scratch: bool,
     /// How far a state has come, if the engine wants to know.
-    pub measure: Option<Measure<'a>>,
+    pub measure: Option<&'a NamedMeasure<'a>>,
 }
 
 impl<'a> Task<'a> {
@@ -90,7 +91,7 @@ pub(crate) fn distance<'s>(
     chosen: &Chosen,
     subject: &'s dyn Subject,
     plan: &Plan,
-) -> Option<StateMeasure<'s>> {
+) -> Option<NamedMeasure<'s>> {
     let asks = chosen.engine.options.iter().any(|option| option.key == "heuristic");
     if !asks || chosen.option("heuristic") == Some("none") {
         return None;
@@ -103,21 +104,8 @@ pub(crate) fn distance<'s>(
     });
     let goals: Vec<_> =
         goals.filter_map(|(label, value)| Some((&plan.labels.get(label)?.expression, value))).collect();
-    if goals.is_empty() { None } else { subject.distance(&goals) }
-}
-
-/// The measure that an engine was told to take of a subject's states, if it takes one.
-pub(crate) fn measure<'s>(
-    chosen: &Chosen,
-    subject: &'s dyn Subject,
-) -> Result<Option<StateMeasure<'s>>, RunError> {
-    let Some(text) = chosen.expression() else { return Ok(None) };
-    let measure = subject.measure(text).map_err(|error| {
-        // Diagnostics begin with a word that whoever shows an error says, too.
-        let text = error.to_string();
-        RunError::Expression(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
-    })?;
-    measure.ok_or(RunError::NoExpressions(chosen.engine.name)).map(Some)
+    let values = if goals.is_empty() { None } else { subject.distance(&goals) };
+    values.map(|values| NamedMeasure { values, name: "distance".to_owned(), identity: 0, origin: None })
 }
 
 /// Searches a system with an engine that expands all states.
@@ -143,8 +131,13 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         commit_every: disk.commit_every,
         keep_layers: disk.keep_layers,
     };
+    let measure = measure.map(|measure| engine::NamedMeasure {
+        values: &*measure.values,
+        name: &measure.name,
+        identity: measure.identity,
+    });
     match run(&Ask { task: search, place: &place, chosen, measure }) {
-        Ok(Answer { engine, outcome, kept, used, closing }) => {
+        Ok(Answer { engine, outcome, kept, used, closing, measure }) => {
             let counts = volume_counts(used, &volume)?;
             Ok(Searched {
                 engine,
@@ -153,6 +146,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
                 gave_up: None,
                 disk: counts.map(|(used, counts)| disk_figures(used, &counts, &outcome)),
                 cost: CostFigures::of(&outcome, closing),
+                measure,
                 outcome,
             })
         }
@@ -194,6 +188,7 @@ fn gave_up(
         gave_up: Some(limit),
         disk: Some(disk_figures(used, &volume.counts(), &outcome)),
         cost: None,
+        measure: None,
         kept: Kept::Committed(layers.map(Box::new)),
         scratch: scratch_parent(home),
         outcome,

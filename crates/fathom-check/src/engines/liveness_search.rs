@@ -4,11 +4,12 @@
 //! are. Semi-external engines generate the product first (`semi_external.rs`).
 
 use fathom_search::engines::engine::{Body, Chosen, Marks, Run};
-use fathom_search::engines::{ndfs, ram};
+use fathom_search::engines::{map, ndfs, owcty, ram};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_ltl::automaton::Automaton;
 use fathom_ltl::product::Product;
+use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer, Progress};
 
@@ -21,27 +22,42 @@ use crate::model::system::System;
 use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
 
-/// The product of what is asked about and an automaton that reads the labels of a property.
+/// The product of what is asked about and an automaton that reads the labels of a property; runs are weakly or strongly fair to some processes.
 pub fn product<'a>(
     subject: &'a dyn Subject,
     property: &LivenessProperty,
     automaton: &Automaton,
-    fair: &[u32],
+    (fair, strong): (&[u32], bool),
     execution: Execution<'_>,
 ) -> Result<Product<System<'a>>, RunError> {
     let system = subject.searched(&property.labels, execution);
-    Ok(Product::new(system, automaton.clone(), property.names.clone(), fair)?)
+    let (weakly, strongly) = if strong { (&[][..], fair) } else { (fair, &[][..]) };
+    Ok(Product::new(system, automaton.clone(), property.names.clone(), weakly)?.strongly_fair(strongly)?)
 }
 
 /// Searches a product. Lasso and path are of the product.
 pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched, RunError> {
     let engine = task.engine.engine;
+    if product.shape().pair_count > 0 {
+        // Requests and responses are known to one engine.
+        let chooses = matches!(engine.run, Run::Chooses { .. });
+        if !chooses && engine != &owcty::ENGINE {
+            return Err(RunError::StronglyFair(engine.name));
+        }
+        if chooses {
+            task.monitor.say("strong fairness: passes over sorted files");
+        }
+        return semi_external::search(product, &Task { engine: &Chosen::plain(&owcty::ENGINE), ..*task });
+    }
     match engine.run {
         Run::Chooses { .. } => by_itself(product, task),
         Run::Runs(_) if engine.body == Body::Stages => counted::search(product, task, |system, task| {
             directed::with_bounds(product, system, task, on_the_fly::search)
         }),
         Run::Runs(_) | Run::Lossy(_) => counted::search(product, task, on_the_fly::search),
+        Run::Generated { .. } if engine == &map::ENGINE && product.shape().mark_count == 1 => {
+            while_generating::search(product, task)
+        }
         Run::Generated { marks: Marks::One, .. } => counted::search(product, task, semi_external::search),
         Run::Generated { marks: Marks::Any, .. } => semi_external::search(product, task),
         Run::States(_) => unreachable!("the engine {} is not asked about infinite runs", engine.name),

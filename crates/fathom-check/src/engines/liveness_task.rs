@@ -73,6 +73,8 @@ pub(crate) struct Task<'a> {
     pub(crate) weak: bool,
     /// Which states an accepting run may come back to for ever.
     pub(crate) recurs: Recurs<'a>,
+    /// Which states are accepting, where that is a matter of states and there is one mark.
+    pub(crate) accepting: Option<Recurs<'a>>,
     pub(crate) stop_at_fault: bool,
     pub(crate) resources: &'a Resources,
     pub(crate) budget: &'a Budget,

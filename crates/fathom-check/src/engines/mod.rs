@@ -8,6 +8,7 @@
 //! | `on_the_fly` | how is an accepting run looked for on the fly, and where do files of that go? |
 //! | `directed` | how far is a state of a product from where a run may be accepting? |
 //! | `counted` | how does an engine that knows accepting states alone search a product with several marks? |
+//! | `progress` | which measure of progress does a search take? |
 //! | `semi_external` | how is a product generated that may not fit in memory, and searched for an accepting run? |
 //! | `states` | where are all states of a system, when something is asked of them that takes memory, too? |
 //! | `while_generating` | how does `auto` look for accepting runs while it generates all states? |
@@ -20,6 +21,7 @@ pub mod layer_engine;
 pub mod liveness_search;
 pub mod liveness_task;
 mod on_the_fly;
+pub mod progress;
 pub(crate) mod semi_external;
 pub(crate) mod states;
 mod while_generating;

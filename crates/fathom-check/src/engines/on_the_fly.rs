@@ -40,6 +40,7 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         threads,
         bounds: task.bounds,
     })?;
+    outcome.told.iter().for_each(|told| task.monitor.say(told));
     Ok(Searched {
         engine,
         ending: outcome.ending,

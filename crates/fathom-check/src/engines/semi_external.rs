@@ -103,8 +103,7 @@ pub(crate) fn decide(
     if outcome.ending != Ending::Complete || gave_up.is_some() {
         return Ok(searched);
     }
-    if let Some(said) = choice.said(task.engine.engine).filter(|_| task.engine.engine != &semi_owcty::ENGINE)
-    {
+    if let Some(said) = choice.said(task.engine.engine) {
         task.monitor.say(&said);
     }
     let boundary = outcome.boundary.clone();
@@ -124,10 +123,20 @@ pub(crate) fn decide(
             let Some(limit) = no_room(&error) else { return Err(error) };
             (searched.ending, searched.gave_up) = (Ending::Stopped, Some(limit));
         }
-        Ok(passed) => searched.take(passed, choice.said(engine), || task.monitor.reason()),
+        Ok(passed) => {
+            let unproven = passed.unranked && passed.left == 0 && !passed.stopped;
+            if unproven && task.home.is_some_and(|home| home.settings().lasts()) {
+                task.monitor.say(UNRANKED);
+            }
+            searched.take(passed, choice.said(engine), || task.monitor.reason());
+        }
     }
     Ok(searched)
 }
+
+/// Why nothing proves that a formula holds that was to be proven.
+const UNRANKED: &str =
+    "it holds of strongly fair runs alone, and ranks do not extend to these: there is no certificate";
 
 /// Whether an error says that there is no more room for files.
 fn no_room(error: &RunError) -> Option<Limit> {
@@ -261,6 +270,7 @@ fn passes(
         system,
         weak: task.weak,
         recurs: task.recurs,
+        accepting: task.accepting,
         threads,
         volume: &volume,
         stack,

@@ -1,12 +1,12 @@
-//! How does `auto` look for accepting runs while it generates all states?
+//! How are accepting runs looked for while all states are generated?
 //!
 //! ```text
 //! signs   in the steps that are made (`fathom_search::liveness::early`): terminal states, accepting states that are carried back to themselves
-//! hunt    a thread of its own, depth-first with a few bits per state, for a twentieth of the time
+//! hunt    a thread of its own, depth-first with a few bits per state, for a twentieth of the time: where the engine is to be chosen
 //! ```
 //! What either finds ends the generation; it is a run like any other, replayed before it is told. If nothing is found their memory is given back, and the engine for all states decides.
 
-use fathom_search::engines::engine::Chosen;
+use fathom_search::engines::engine::{Chosen, Run};
 use fathom_search::engines::{bitstate, ram};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,13 +51,16 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
         .then(|| Early::new(product, &terminal, &accepting, bytes, task.room).ok())
         .flatten();
     // Taken before the generation begins, so that what that gets does not depend on when the hunt begins.
-    let bytes = (task.budget.limit() / PART).min(HUNT_BYTES_MAX);
+    let hunts = matches!(task.engine.engine.run, Run::Chooses { .. });
+    let bytes = if hunts { (task.budget.limit() / PART).min(HUNT_BYTES_MAX) } else { 0 };
     let charge = task.budget.charge("hunt", bytes).map_err(SearchError::from)?;
     let (hunted, over) = (OnceLock::new(), AtomicBool::new(false));
     let generated = std::thread::scope(|scope| {
-        // Without the thread there is no hunt.
         let hunting = || hunt(product, task, bytes, &over, &hunted);
-        let _ = std::thread::Builder::new().spawn_scoped(scope, hunting);
+        if hunts {
+            // Without the thread there is no hunt.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, hunting);
+        }
         let ends = Ends { inner: task.observer, signs: signs.as_ref(), hunted: &hunted };
         let system: &dyn TransitionSystem = match &signs {
             Some(signs) => signs,
@@ -226,9 +229,14 @@ mod tests {
         let questions =
             LivenessQuestions { formulas: vec![formula.to_owned()], ..LivenessQuestions::default() };
         let property = questions.properties(&model).unwrap().pop().unwrap();
-        let product =
-            liveness_search::product(&model, &property, &property.searched, &[], Execution::Interpreted)
-                .unwrap();
+        let product = liveness_search::product(
+            &model,
+            &property,
+            &property.searched,
+            (&[], false),
+            Execution::Interpreted,
+        )
+        .unwrap();
         let (budget, clock) = (Budget::new(64 << 20), Clock::new(None));
         let resources = Resources { threads: 1, ..Resources::of_this_machine() };
         let task = Task {
@@ -237,6 +245,7 @@ mod tests {
             engine: &Chosen::plain(&auto::ENGINE),
             weak: property.is_weak(),
             recurs: &|record| product.recurs(record),
+            accepting: None,
             stop_at_fault: true,
             resources: &resources,
             budget: &budget,

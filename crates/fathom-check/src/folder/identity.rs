@@ -56,6 +56,9 @@ pub struct Behaviour {
     pub statement: Statement,
     /// The numbers of the processes that runs are fair to.
     pub fair: Vec<u32>,
+    /// Whether strongly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strong: bool,
     /// Whether a fault ends the search.
     pub stop_at_fault: bool,
     /// The automaton that was searched with, in the Hanoi format: accepted is what violates the property.
@@ -246,7 +249,8 @@ impl Behaviour {
         };
         if !self.fair.is_empty() {
             let numbers: Vec<String> = self.fair.iter().map(u32::to_string).collect();
-            words.push_str(&format!(" --fair weak, to processes {}", numbers.join(", ")));
+            let kind = if self.strong { "strong" } else { "weak" };
+            words.push_str(&format!(" --fair {kind}, to processes {}", numbers.join(", ")));
         }
         if !self.stop_at_fault {
             words.push_str(" --faults report");

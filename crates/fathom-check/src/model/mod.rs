@@ -6,6 +6,7 @@
 //! | [`system`] | which forms does the system of a model have? |
 //! | [`execution`] | how does a model make its steps, and how much memory may it take to get there? |
 //! | [`assemble`] | where is a source turned into a program, and a program into a system? |
+//! | [`held`] | which values can a variable hold, in words? |
 //! | `measure` | how far has a state come? |
 //! | `distance` | how far is it from one that is looked for, at least? |
 //! | [`subject`] | what can questions be asked about? |
@@ -13,7 +14,8 @@
 pub mod assemble;
 pub mod distance;
 pub mod execution;
-mod measure;
+pub mod held;
+pub(crate) mod measure;
 pub mod subject;
 pub mod system;
 pub mod user_file;

@@ -9,15 +9,51 @@ use fathom_model::program::{Label, Program};
 use fathom_model::record::Records;
 use fathom_model::symmetry::Symmetric;
 use fathom_model::system::TransitionSystem;
+use fathom_search::progress::measure::Measure;
 
 use super::assemble::{Model, ModelError};
 use super::distance::{Distance, Moves};
 use super::execution::Execution;
-use super::measure::{STRUCTURAL, Structural, packed, parts};
+use super::measure::{STRUCTURAL, components, packed, parts, structural};
 use super::system::System;
 
 /// A number for each of some states.
 pub type StateMeasure<'a> = Box<dyn Fn(Records<'_>, &mut Vec<u64>) + Sync + 'a>;
+
+/// A measure of progress, and what it is.
+pub struct NamedMeasure<'a> {
+    /// The number of each of some states.
+    pub values: StateMeasure<'a>,
+    /// What it is made of.
+    pub name: String,
+    /// Beside the name, what tells it from others.
+    pub identity: u64,
+    /// How it came about, if not by somebody who wrote it.
+    pub origin: Option<&'static str>,
+}
+
+impl NamedMeasure<'_> {
+    /// One that is made of components.
+    pub(crate) fn of(measure: Measure, origin: Option<&'static str>) -> NamedMeasure<'static> {
+        let (name, identity) = (measure.to_string(), measure.identity());
+        let values: StateMeasure<'static> = Box::new(move |records, values| measure.values(records, values));
+        NamedMeasure { values, name, identity, origin }
+    }
+}
+
+impl NamedMeasure<'_> {
+    /// What users read of it.
+    pub(crate) fn told(&self) -> String {
+        let name = if self.name.is_empty() { "all states alike" } else { &self.name };
+        self.origin.map_or(name.to_owned(), |origin| format!("{name} ({origin})"))
+    }
+}
+
+impl Debug for NamedMeasure<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)
+    }
+}
 
 /// Something that makes steps, has a reference that judges what is found in it, and words to tell it in.
 pub trait Subject: Debug + Sync {
@@ -33,7 +69,7 @@ pub trait Subject: Debug + Sync {
     }
 
     /// A number for every state, by expressions in the words of the subject, the first of which counts most; none if it has no words for that. `structural` is a measure that the text gives.
-    fn measure(&self, _text: &str) -> Result<Option<StateMeasure<'_>>, ModelError> {
+    fn measure(&self, _text: &str) -> Result<Option<NamedMeasure<'_>>, ModelError> {
         Ok(None)
     }
 
@@ -71,22 +107,24 @@ impl Subject for Model {
         self.symmetric_interpreter()
     }
 
-    fn measure(&self, text: &str) -> Result<Option<StateMeasure<'_>>, ModelError> {
+    fn measure(&self, text: &str) -> Result<Option<NamedMeasure<'_>>, ModelError> {
         let interpreter = self.interpreter(Vec::new());
         if text.trim() == STRUCTURAL {
-            let measure = Structural::of(Model::program(self), interpreter.layout());
-            return Ok(Some(Box::new(move |records, values| {
-                values.extend(records.iter().map(|record| measure.value(record)));
-            })));
+            let measure = structural(Model::program(self), interpreter.layout());
+            return Ok(Some(NamedMeasure::of(measure, Some("proved monotone"))));
         }
         let expressions = parts(text).map(|part| self.number("-E", part)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(Box::new(move |records, values| {
+        if let Some(measure) = components(Model::program(self), interpreter.layout(), &expressions) {
+            return Ok(Some(NamedMeasure::of(measure, None)));
+        }
+        let values: StateMeasure<'_> = Box::new(move |records, values| {
             // Any function of the state is a measure; where an expression has no value, 0 will do.
             let number = |record, expression| interpreter.value_in(record, expression).unwrap_or(0);
             let value =
                 |record| packed(expressions.iter().map(|part| number(record, part)), expressions.len());
             values.extend(records.iter().map(value));
-        })))
+        });
+        Ok(Some(NamedMeasure { values, name: text.trim().to_owned(), identity: 0, origin: None }))
     }
 
     fn distance(&self, goals: &[(&Expression, bool)]) -> Option<StateMeasure<'_>> {

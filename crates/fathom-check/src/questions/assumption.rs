@@ -19,6 +19,8 @@ pub struct Choices<'a> {
     pub faults: Faults,
     /// The processes that runs are fair to.
     pub fair: &'a [u32],
+    /// Whether strongly, not weakly.
+    pub strong: bool,
     /// How far the search was to go.
     pub max_depth: Option<u64>,
 }
@@ -49,12 +51,13 @@ impl Choices<'_> {
 
     fn fairness(&self, model: &Model) -> String {
         let agents = model.program().agents();
+        let (how, option) = if self.strong { ("strongly", "strong") } else { ("weakly", "weak") };
         if self.fair.len() == agents.len() {
             let each = if model.program().rules.is_empty() { "process" } else { "rule" };
-            return format!("runs are weakly fair to every {each} (--fair weak)");
+            return format!("runs are {how} fair to every {each} (--fair {option})");
         }
         let name = |number: &u32| agents.get(*number as usize).map_or("?", String::as_str);
         let names: Vec<&str> = self.fair.iter().map(name).collect();
-        format!("runs are weakly fair to {} (--fair weak)", names.join(", "))
+        format!("runs are {how} fair to {} (--fair {option})", names.join(", "))
     }
 }

@@ -50,6 +50,8 @@ pub enum Fairness {
     None,
     /// Those where each of these processes, or of all if none is named, moves for ever or is for ever disabled again.
     Weak(Vec<String>),
+    /// Strongly fair to these processes, to all if none is named: one that can move again and again does.
+    Strong(Vec<String>),
 }
 
 /// Where a property of infinite runs is stated: enough to state it again.
@@ -235,7 +237,7 @@ impl LivenessQuestions {
 
     /// The processes that runs must be fair to.
     pub fn fair_processes(&self, model: &Model) -> Result<Vec<u32>, LivenessError> {
-        let Fairness::Weak(names) = &self.fairness else { return Ok(Vec::new()) };
+        let (Fairness::Weak(names) | Fairness::Strong(names)) = &self.fairness else { return Ok(Vec::new()) };
         let agents = model.program().agents();
         let all = || agents.iter();
         let chosen: Vec<&String> = if names.is_empty() { all().collect() } else { names.iter().collect() };

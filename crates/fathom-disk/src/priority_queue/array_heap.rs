@@ -298,8 +298,7 @@ impl PriorityQueue for ArrayHeap {
 
     fn pop(&mut self, take: &mut Take<'_>) -> Result<Option<u64>, DiskError> {
         let on_disk = self.all_files().filter_map(SortedFile::least).min();
-        let in_memory = self.heap.least().map(|item| item[0]);
-        let Some(priority) = [on_disk, in_memory].into_iter().flatten().min() else { return Ok(None) };
+        let Some(priority) = self.least() else { return Ok(None) };
         self.pop_heap(priority)?;
         if on_disk == Some(priority) {
             self.give_merged(priority, take)?;
@@ -307,6 +306,12 @@ impl PriorityQueue for ArrayHeap {
             take(priority, &self.popped)?;
         }
         Ok(Some(priority))
+    }
+
+    fn least(&self) -> Option<u64> {
+        let on_disk = self.all_files().filter_map(SortedFile::least).min();
+        let in_memory = self.heap.least().map(|item| item[0]);
+        [on_disk, in_memory].into_iter().flatten().min()
     }
 
     fn restart(&mut self) {}

@@ -32,6 +32,9 @@ pub trait PriorityQueue: Debug + Send {
     /// Takes the bucket of the least priority: says which, and gives its records to `take`, ascending and each once. `None` if the queue is empty.
     fn pop(&mut self, take: &mut Take<'_>) -> Result<Option<u64>, DiskError>;
 
+    /// The least priority; none if the queue is empty.
+    fn least(&self) -> Option<u64>;
+
     /// Begins again: from now on priorities may be less than those that were taken. The queue is empty.
     fn restart(&mut self);
 

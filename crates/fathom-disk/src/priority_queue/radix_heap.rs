@@ -49,6 +49,8 @@ pub struct RadixHeap {
 struct Lists {
     /// Where each list is among `used`, plus one; 0 for one that is empty.
     places: ChargedVec<u16>,
+    /// A bit for each list that is not empty.
+    occupied: [u64; LISTS_MAX / 64],
     used: ChargedVec<List>,
 }
 
@@ -67,6 +69,8 @@ struct List {
     least: u64,
 }
 
+/// Lists there are with the longest digits, which have most.
+const LISTS_MAX: usize = 8 << 8;
 /// Digits by the memory there is: every list in use has a chunk of its own at best.
 const DIGITS: [(usize, u32); 3] = [(1 << 20, 8), (64 << 10, 4), (0, 1)];
 const PAGE_BYTES_MAX: usize = 32 << 10;
@@ -335,6 +339,11 @@ impl PriorityQueue for RadixHeap {
         Ok(None)
     }
 
+    fn least(&self) -> Option<u64> {
+        // What is not in lists of the lowest position comes behind those that are.
+        self.lists.first().map(|place| self.lists.used[place].least)
+    }
+
     fn restart(&mut self) {
         assert!(self.is_empty(), "nothing waits");
         self.current = 0;
@@ -384,7 +393,8 @@ impl Lists {
         let all = (u64::BITS.div_ceil(digit_bits) as usize) << digit_bits;
         let mut places = ChargedVec::with_capacity(budget, "priority queue", all)?;
         places.resize(all, 0)?;
-        Ok(Lists { places, used: ChargedVec::with_capacity(budget, "priority queue", 0)? })
+        let used = ChargedVec::with_capacity(budget, "priority queue", 0)?;
+        Ok(Lists { places, occupied: [0; LISTS_MAX / 64], used })
     }
 
     /// The list that a priority belongs to; it is begun if it is empty.
@@ -415,14 +425,24 @@ impl Lists {
         };
         self.used.push(list)?;
         self.places[number] = self.used.len() as u16;
+        self.occupied[number / 64] |= 1 << (number % 64);
         Ok(self.used.last_mut().expect("it was just added"))
+    }
+
+    /// Where the first list of the lowest position is.
+    fn first(&self) -> Option<usize> {
+        let word = self.occupied.iter().position(|word| *word != 0)?;
+        let number = word * 64 + self.occupied[word].trailing_zeros() as usize;
+        Some(self.places[number] as usize - 1)
     }
 
     /// Takes the first list of the lowest position out.
     fn take_first(&mut self) -> Option<List> {
-        let number = self.places.iter().position(|place| *place != 0)?;
-        let place = std::mem::take(&mut self.places[number]) as usize - 1;
+        let place = self.first()?;
         let list = self.used[place];
+        let number = list.number as usize;
+        self.places[number] = 0;
+        self.occupied[number / 64] &= !(1 << (number % 64));
         let last = self.used.pop().expect("there is one");
         if place < self.used.len() {
             self.used[place] = last;

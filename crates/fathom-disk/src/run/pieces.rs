@@ -68,6 +68,8 @@ pub struct PieceScan<'a> {
 
 /// Keys in a frame, at most.
 const BLOCK_KEYS_MAX: usize = 256;
+/// Two pieces are alike if one is not so many times as large as the other.
+const LIKENESS: u64 = 3;
 
 impl PieceWriter {
     /// A writer within about `bytes` of memory, from which `format` was made.
@@ -221,6 +223,22 @@ impl Pieces {
         Ok(self.pieces.push(piece)?)
     }
 
+    /// Whether the last two pieces are so much alike in size that merging them pays: if they always are merged then, a key is written as often as the logarithm of the number of pieces, where no more than two can be
+    /// read at a time.
+    pub fn last_two_are_alike(&self) -> bool {
+        matches!(self.pieces[..], [.., before, last] if before.keys < LIKENESS * last.keys)
+    }
+
+    /// Merges the last two pieces into one, reading within `bytes` of memory.
+    pub fn merge_last_two(
+        &mut self,
+        writer: &mut PieceWriter,
+        budget: &Budget,
+        bytes: usize,
+    ) -> Result<(), DiskError> {
+        self.merge_from(self.pieces.len() - 2, writer, budget, bytes)
+    }
+
     /// Merges about half of the pieces (all of two or three), the smallest, into one, reading within `bytes` of memory. There are at least two.
     pub fn merge_half(
         &mut self,
@@ -228,11 +246,22 @@ impl Pieces {
         budget: &Budget,
         bytes: usize,
     ) -> Result<(), DiskError> {
+        self.pieces.sort_unstable_by_key(|piece| std::cmp::Reverse(piece.keys));
+        let kept = if self.pieces.len() < 4 { 0 } else { self.pieces.len() / 2 };
+        self.merge_from(kept, writer, budget, bytes)
+    }
+
+    /// Makes one of all pieces but the first so many.
+    fn merge_from(
+        &mut self,
+        kept: usize,
+        writer: &mut PieceWriter,
+        budget: &Budget,
+        bytes: usize,
+    ) -> Result<(), DiskError> {
         writer.settle()?;
         let Pieces { file, pieces, end, format, .. } = self;
         let file = file.as_ref().expect("there are pieces");
-        pieces.sort_unstable_by_key(|piece| std::cmp::Reverse(piece.keys));
-        let kept = if pieces.len() < 4 { 0 } else { pieces.len() / 2 };
         let merged = {
             let words = format.width.words();
             let share = bytes / (pieces.len() - kept + 1);

@@ -3,6 +3,7 @@
 //! Memory: the read buffer, a part of a block of keys (all of it where it is not in groups), all values of a block where there are values, and for compressed runs the decoder's room; all charged. I/O: each byte once,
 //! sequentially, in pieces of the buffer's size.
 
+use super::fence::FencePage;
 use super::forward::Forward;
 use super::frame::{self, FRAME_HEADER_BYTES};
 use super::{HEADER_BYTES, Run};
@@ -32,6 +33,8 @@ pub struct Scan<'a> {
     /// Aside, because most runs have none.
     values: Option<Box<BlockValues>>,
     seen: u64,
+    /// Whether it began with the first block, so that all keys are seen.
+    whole: bool,
     last: ChargedVec<u64>,
 }
 
@@ -70,8 +73,30 @@ impl<'a> Scan<'a> {
             keys: ChargedVec::with_capacity(budget, "scan", run.scan_keys_max() * words)?,
             values: values.map(Box::new),
             seen: 0,
+            whole: true,
             last,
         })
+    }
+
+    /// Starts with the block that can hold a key: what comes before it in the block is there, too.
+    pub fn from(run: &'a Run, budget: &Budget, buffer_bytes: usize, key: &[u64]) -> Result<Self, DiskError> {
+        let mut scan = Self::new(run, budget, buffer_bytes)?;
+        if run.first().is_none_or(|first| key::compare(key, first).is_le()) || run.footer.root_level == 0 {
+            return Ok(scan);
+        }
+        let mut page = FencePage::new(budget)?;
+        page.reserve(run.width.words(), run.fences_per_page)?;
+        page.decode(run, &mut scan.decoder, run.footer.root_offset, &run.root)?;
+        let mut bytes = ChargedVec::with_capacity(budget, "scan", 0)?;
+        let mut place = page.places[page.entry_of(key, 0)];
+        for _ in 1..run.footer.root_level {
+            bytes.resize(place.bytes as usize, 0)?;
+            run.file.read_exact(place.offset, &mut bytes)?;
+            page.decode(run, &mut scan.decoder, place.offset, &bytes)?;
+            place = page.places[page.entry_of(key, 0)];
+        }
+        (scan.offset, scan.whole) = (place.offset, false);
+        Ok(scan)
     }
 
     /// Decodes the frame at `offset` if it is a block; says whether it is. Moves on in any case.
@@ -168,7 +193,7 @@ impl KeyStream for Scan<'_> {
             }
         }
         self.keys.clear();
-        if self.seen != self.run.count() {
+        if self.whole && self.seen != self.run.count() {
             return Err(DiskError::corrupt(&self.run.file, self.end, "keys are missing"));
         }
         Ok(false)

@@ -30,6 +30,9 @@ use crate::interpreter::{Interpreter, Trouble};
 use super::Unsupported;
 use super::tables::Tables;
 
+/// Records of so many words and less are put aside on the stack.
+const SPARE_WORDS: usize = 8;
+
 /// What compiled code is told. Cursors are in registers while it runs; the number of faults, which are rare, is here.
 #[repr(C)]
 pub(super) struct Context<'a> {
@@ -153,7 +156,14 @@ impl Code {
         assert!(actions.len() == capacity || actions.len() == 1, "an action for each target, or one for all");
         let action_stride = if actions.len() == capacity { size_of::<u32>() } else { 0 };
         let count = sources.len().min(ends.len());
-        let mut spare = vec![0u64; self.words_per_record];
+        // Depth-first searches expand one state at a time: an allocation for each would be felt.
+        let (mut narrow, mut wide) = ([0u64; SPARE_WORDS], Vec::new());
+        let spare: &mut [u64] = if self.words_per_record <= SPARE_WORDS {
+            &mut narrow
+        } else {
+            wide.resize(self.words_per_record, 0);
+            &mut wide
+        };
         let targets = targets.as_mut_ptr_range();
         let mut fallback = Fallback {
             actions: OneByOne::new(interpreter),

@@ -67,6 +67,8 @@ pub(crate) struct Channel<'s> {
 #[derive(Debug)]
 pub(crate) struct Process<'s> {
     pub(crate) name: Name<'s>,
+    /// From `process` to the closing brace.
+    pub(crate) span: Span,
     pub(crate) variables: Vec<Variable<'s>>,
     pub(crate) states: Vec<Name<'s>>,
     pub(crate) initial: Option<Name<'s>>,

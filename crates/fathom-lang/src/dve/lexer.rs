@@ -27,6 +27,9 @@ macro_rules! token_kinds {
             End,
         }
 
+        /// The words that cannot be names.
+        pub const RESERVED: &[&str] = &[$($word_text,)*];
+
         impl TokenKind {
             /// The kind as a message names it.
             pub(crate) fn text(self) -> &'static str {

@@ -7,6 +7,7 @@
 //! | `resolve` | which names are declared (`symbols`)? |
 //! | `typecheck`, `fold` | what does an expression mean where it stands, and what of it is known? |
 //! | `lower`, `actions` | which guarded commands does a model stand for? |
+//! | `names` | which names stand where, for an editor? |
 //! | `nesting` | which variables belong together? |
 //! | `lint` | what of a correct model looks like a mistake? |
 //!
@@ -21,6 +22,7 @@ mod fold;
 mod lexer;
 mod lint;
 mod lower;
+mod names;
 mod nesting;
 mod parser;
 mod processes;
@@ -34,9 +36,11 @@ use std::sync::Arc;
 use fathom_model::expression::{Expression, Overflow};
 use fathom_model::program::Program;
 
+pub use self::lexer::RESERVED;
 pub use self::symbols::Symbols;
 use self::typecheck::{Checker, Usage};
 use crate::diagnostic::Diagnostics;
+use crate::names::Names;
 use crate::source::SourceText;
 
 /// What a user may choose about a model from outside.
@@ -90,6 +94,11 @@ pub fn expression(symbols: &Symbols, source: &SourceText) -> Result<Expression, 
         Some(expression) if diagnostics.error_count() == 0 => Ok(expression),
         _ => Err(diagnostics),
     }
+}
+
+/// The names of a text, however much of it is a model.
+pub fn names(source: &SourceText) -> Names {
+    names::names(&parser::parse(source.text(), &mut Diagnostics::default()))
 }
 
 /// A file's name without folders and extension.

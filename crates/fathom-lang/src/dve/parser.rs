@@ -71,6 +71,9 @@ impl<'s, 'd> Parser<'s, 'd> {
             TokenKind::Equal => "an assignment is written `=`",
             TokenKind::Arrow => "an implication is written `imply`",
             TokenKind::Bang => "negation is written `not`",
+            TokenKind::Plus | TokenKind::Minus if wanted == TokenKind::Assign.text() => {
+                "an assignment is written `x = x + 1`; there are no `+=` and `++`"
+            }
             TokenKind::Identifier
                 if matches!(self.word(self.span()), "bool" | "boolean" | "bit" | "short" | "mtype") =>
             {

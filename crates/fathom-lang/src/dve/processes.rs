@@ -25,7 +25,7 @@ enum Section {
 impl<'s> Parser<'s, '_> {
     /// A process.
     pub(crate) fn process(&mut self) -> Parsed<Process<'s>> {
-        self.expect(TokenKind::Process)?;
+        let keyword = self.expect(TokenKind::Process)?;
         let name = self.name("a process's name")?;
         if matches!(self.kind(), TokenKind::OpenParenthesis | TokenKind::OpenBracket) {
             let diagnostic =
@@ -38,6 +38,7 @@ impl<'s> Parser<'s, '_> {
         self.expect(TokenKind::OpenBrace)?;
         let mut process = Process {
             name,
+            span: keyword,
             variables: Vec::new(),
             states: Vec::new(),
             initial: None,
@@ -47,6 +48,7 @@ impl<'s> Parser<'s, '_> {
             transitions: Vec::new(),
         };
         self.process_body(&mut process);
+        process.span = keyword.to(self.previous_span());
         Ok(process)
     }
 

@@ -63,6 +63,8 @@ pub(crate) enum TypeKind<'s> {
 #[derive(Debug)]
 pub(crate) struct Function<'s> {
     pub(crate) name: Name<'s>,
+    /// All of it.
+    pub(crate) span: Span,
     pub(crate) parameters: Vec<Parameter<'s>>,
     pub(crate) result: Option<Type<'s>>,
     pub(crate) declarations: Vec<Declaration<'s>>,

@@ -32,6 +32,9 @@ macro_rules! token_kinds {
             Stop,
         }
 
+        /// The words that have a meaning of their own, in lower case; beside them there are the forms of `end`.
+        pub const RESERVED: &[&str] = &[$($word_text,)*];
+
         impl TokenKind {
             /// The kind as a message names it.
             pub(crate) fn text(self) -> &'static str {
@@ -89,7 +92,7 @@ token_kinds! {
 }
 
 /// The words that may stand for `end`.
-const END_WORDS: &[&str] = &[
+pub const END_WORDS: &[&str] = &[
     "end",
     "endalias",
     "endchoose",

@@ -12,6 +12,7 @@
 //! | `lower`, `actions`, `commands`, `values`, `calls`, `cover`, `simplify` | which guarded commands does a model stand for? |
 //! | `layout` | which variables of the program hold a variable of the model? |
 //! | `symbols` | what do names mean outside the model's text, and how is a state told? |
+//! | `names` | which names stand where, for an editor? |
 //! | `order`, `exchange` | does a loop over a scalarset depend on the order of its values? |
 //! | `collect_symmetry` | which values are alike, and where do they stand in the state? |
 //!
@@ -31,6 +32,7 @@ mod fold;
 mod layout;
 mod lexer;
 mod lower;
+mod names;
 mod order;
 mod parser;
 mod resolve;
@@ -49,8 +51,10 @@ use fathom_model::program::Program;
 use fathom_model::span::Span;
 use fathom_model::symmetry::Symmetry;
 
+pub use self::lexer::{END_WORDS, RESERVED};
 pub use self::symbols::Symbols;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::names::Names;
 use crate::source::SourceText;
 
 /// How often a `while` may go round, unless the user says otherwise; CMurphi has the same bound.
@@ -150,6 +154,11 @@ fn read(
         Some(expression) if diagnostics.error_count() == 0 => Ok(expression),
         _ => Err(diagnostics),
     }
+}
+
+/// The names of a text, however much of it is a model.
+pub fn names(source: &SourceText) -> Names {
+    names::names(&parser::parse(source.text(), &mut Diagnostics::default()))
 }
 
 /// A file's name without folders and extension.

@@ -73,6 +73,10 @@ impl<'s, 'd> Parser<'s, 'd> {
                     .to_owned(),
             ),
             TokenKind::Assign => Some("a comparison is written `=`".to_owned()),
+            TokenKind::Semicolon if wanted == TokenKind::Do.text() => Some(
+                "a quantifier has one name: write `forall a: t do forall b: u do ... end end`, and the same with `exists`"
+                    .to_owned(),
+            ),
             kind if kind.is_keyword() && wanted.contains("name") => {
                 Some(format!("{} is a reserved word and cannot be a name", quoted(self.word(self.span()))))
             }
@@ -378,8 +382,8 @@ impl<'s, 'd> Parser<'s, 'd> {
         let declarations = self.sections()?;
         self.eat(TokenKind::Begin);
         let body = self.statements()?;
-        self.expect_end(&["endfunction", "endprocedure"], opened)?;
-        Ok(Function { name, parameters, result, declarations, body })
+        let end = self.expect_end(&["endfunction", "endprocedure"], opened)?;
+        Ok(Function { name, span: opened.to(end), parameters, result, declarations, body })
     }
 
     fn parameter(&mut self) -> Parsed<Parameter<'s>> {

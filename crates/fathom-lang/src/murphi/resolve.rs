@@ -147,6 +147,13 @@ impl<'a> Checker<'a> {
             let known = scopes.iter().flatten().filter(|(_, (symbol, _))| !matches!(symbol, Symbol::Wrong));
             let help = nearest(name.text, known.map(|(name, _)| name.as_str()));
             let help = help.map(|near| format!("did you mean {}?", quoted(near)));
+            let help = match name.text {
+                "bool" | "Bool" => Some("truth values are of type `boolean`".to_owned()),
+                "int" | "integer" | "byte" => {
+                    Some("numbers have a range, as in `0..255`: states are finite".to_owned())
+                }
+                _ => help,
+            };
             let diagnostic = Diagnostic::error(format!("there is no {wanted} {} here", quoted(name.text)));
             let diagnostic = diagnostic.at(name.span, "").help_if(help);
             match diagnostic.help {

@@ -1,19 +1,28 @@
-//! Policy of the depth-first search: three bits per state, and no record.
+//! Policy of the depth-first search: a few bits per state, and no record.
 //!
 //! G. J. Holzmann, "An improved protocol reachability analysis technique", Software: Practice and Experience 18(2), 1988, and
 //! "An analysis of bitstate hashing", Formal Methods in System Design 13, 1998. A state is thought to be known if all its bits are set, so some states are
 //! missed: the search finds violations, and proves nothing.
 //!
-//! **Estimate.** When a fraction `f` of the bits is set, a new state is missed with probability `p = f^3`; so between two insertions `p / (1 - p)`
+//! **Memory** follows the states: filters one after the other, each four times as large as the one before (P. S. Almeida et al., "Scalable Bloom filters",
+//! Information Processing Letters 101, 2007). A state's bits are in the filter that was the newest when it was met, all of them in one cache line (F. Putze et al., "Cache-, hash- and
+//! space-efficient Bloom filters", WEA 2007). Filters that are followed by another hold a state for each 32 bits and have six bits per state; the last one holds
+//! everything that is still to come, with three bits per state, which is best when it becomes far too small.
+//!
+//! **Estimate.** A new state is missed with the probability `p` that one of the filters has all its bits. Each filter knows its part of that: the mean over its lines of `f^6` or `f^3`, where
+//! `f` of the bits of a line are set. So between two insertions `p / (1 - p)`
 //! states are missed on average, and the sum of that over all insertions tells how many of the states that the search met were missed. What
 //! lies behind missed states alone was never met: with `d` steps leading to a state on average, that is a fraction `(1 - c)^d` of all,
-//! where `c` is the fraction of states that were visited. The estimate is good to a tenth while less than [`FILL_GOOD`] of the bits are set; beyond that
-//! it is too high. Memory: the bits, charged at once.
+//! where `c` is the fraction of states that were visited. The estimate is good to a tenth while `p` is less than [`MISSED_GOOD`]; beyond that
+//! it is too high.
 
-use fathom_disk::budget::{Budget, Charge};
+mod filter;
+
+use fathom_disk::budget::Budget;
 use fathom_disk::hash::{hash_key, hash_word};
 use fathom_model::record::Records;
 
+use self::filter::{Density, Filter, Places};
 use super::engine::{AskRuns, Body, Engine, Files, Run, Threads};
 use super::ndfs;
 use crate::error::SearchError;
@@ -23,9 +32,9 @@ use crate::stores::visited::{Colour, Insertion, PerColour, StoreFigures, Visited
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "bitstate",
-    help: "Depth-first with three bits per state: quick, misses states, never proves that something holds",
+    help: "Depth-first with a few bits per state: quick, misses states, never proves that something holds",
     search: "depth-first, misses states",
-    memory: "3 bits",
+    memory: "4 bytes, at the end of memory 3 bits",
     io: "none",
     certificate: "none: proves nothing",
     origin: "Holzmann 1988, 1998: a quick hunt for violations",
@@ -52,27 +61,42 @@ fn on_the_fly(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
 /// The policy.
 #[derive(Debug)]
 pub struct Bitstate {
-    bits: Vec<u64>,
-    _charge: Charge,
-    /// How many bits are set.
-    set: u64,
+    /// The newest last; at least one.
+    filters: Vec<Filter>,
+    budget: Budget,
+    /// The most bytes of all filters together.
+    bytes_max: usize,
+    /// The probability that none of the filters before the newest has all bits of a new state.
+    clear_before: f64,
     inserted: u64,
     /// How many states were missed, on average.
     missed: f64,
+    /// A record that no filter had a moment ago: a depth-first search enters the first new state of a batch next, and needs not ask again.
+    absent: Option<Places>,
 }
 
-/// The part of the bits up to which the estimate is good.
-pub const FILL_GOOD: f64 = 0.7;
-/// Bits per state.
-const BITS: u32 = 3;
+/// The probability that a new state is missed up to which the estimate is good.
+pub const MISSED_GOOD: f64 = 0.34;
+/// Bytes of the first filter, if there is memory for more: it lies in the cache of one core.
+const FIRST_BYTES: usize = 512 << 10;
+/// How many times as large as the newest filter the next one is. Twice as large: half of the lookups of a new state go to filters outside of the cache for nothing; eight times: most memory is empty.
+const GROWTH: usize = 4;
 
 impl Bitstate {
-    /// Takes so many bytes for bits (at least 8).
+    /// Takes up to so many bytes for bits (at least a cache line), as they are needed.
     pub fn new(budget: &Budget, bytes: usize) -> Result<Bitstate, SearchError> {
-        let words = (bytes / 8).max(1);
-        let charge = budget.charge("bits", words * 8)?;
-        // Fresh zeroes come from the system untouched: what is never set is never resident.
-        Ok(Bitstate { bits: vec![0; words], _charge: charge, set: 0, inserted: 0, missed: 0.0 })
+        let mut bits = Bitstate {
+            filters: Vec::new(),
+            budget: budget.clone(),
+            bytes_max: bytes,
+            clear_before: 1.0,
+            inserted: 0,
+            missed: 0.0,
+            absent: None,
+        };
+        let (size, density) = bits.next_size(0, 0).unwrap_or((bytes, Density::Single));
+        bits.filters.push(Filter::new(budget, size, density)?);
+        Ok(bits)
     }
 
     /// How many states there are, about, if a search has inserted these and made so many steps from them.
@@ -86,40 +110,64 @@ impl Bitstate {
         (inserted / visited_fraction(kept, degree)).round() as u64
     }
 
-    /// The part of the bits that is set.
-    pub fn fill(&self) -> f64 {
-        self.set as f64 / (self.bits.len() as f64 * 64.0)
+    /// The probability that a state that is new now is thought to be known.
+    pub fn probability_missed(&self) -> f64 {
+        1.0 - self.clear_before * (1.0 - self.newest().probability())
     }
 
-    /// The bits of a record: which word, and which bit of it.
-    fn places(&self, record: &[u64]) -> [(usize, u64); BITS as usize] {
-        let first = hash_key(record);
-        // Odd, so that the three places are spread whatever the number of bits.
-        let step = hash_word(first ^ 0x5851_f42d_4c95_7f2d) | 1;
-        let count = self.bits.len() as u128 * 64;
-        std::array::from_fn(|number| {
-            let hash = first.wrapping_add(step.wrapping_mul(number as u64));
-            let place = ((u128::from(hash) * count) >> 64) as u64;
-            ((place / 64) as usize, 1 << (place % 64))
-        })
+    fn newest(&self) -> &Filter {
+        self.filters.last().expect("there is a filter")
     }
 
-    /// Sets the bits of a record. True if one was clear.
-    fn insert(&mut self, record: &[u64]) -> bool {
-        let probability = self.fill().powi(BITS as i32);
-        let mut fresh = 0;
-        for (word, bit) in self.places(record) {
-            fresh += u64::from(self.bits[word] & bit == 0);
-            self.bits[word] |= bit;
+    /// The bytes of the next filter and how dense it is, where so many are held and the newest has so many; none if the newest is the last.
+    fn next_size(&self, held: usize, newest: usize) -> Option<(usize, Density)> {
+        let wanted = newest.saturating_mul(GROWTH).max(FIRST_BYTES);
+        let rest = self.bytes_max.saturating_sub(held);
+        if rest / 2 >= wanted {
+            // There would be room for another as large.
+            Some((wanted, Density::Pairs))
+        } else {
+            (rest > newest).then_some((rest, Density::Single))
         }
-        if fresh == 0 {
+    }
+
+    /// Adds a filter if the newest holds what it is to hold and there is memory.
+    fn grow(&mut self) {
+        let held = self.filters.iter().map(Filter::bytes).sum();
+        let newest = self.newest();
+        let next = self.next_size(held, newest.bytes());
+        let filter = next.and_then(|(size, density)| Filter::new(&self.budget, size, density).ok());
+        match filter {
+            Some(filter) => {
+                self.clear_before *= 1.0 - newest.probability();
+                self.filters.push(filter);
+            }
+            // It holds the rest, too.
+            None => self.filters.last_mut().expect("there is a filter").hold_all(),
+        }
+    }
+
+    /// Sets the bits of a record, unless all are set in some filter. True if one was clear in each.
+    fn insert(&mut self, record: &[u64]) -> bool {
+        let places = places(record);
+        if self.absent.take() != Some(places) && self.filters.iter().rev().any(|filter| filter.has(places)) {
             return false;
         }
-        self.set += fresh;
+        let probability = self.probability_missed();
+        self.filters.last_mut().expect("there is a filter").set(places);
         self.inserted += 1;
         self.missed += probability / (1.0 - probability);
+        if self.newest().is_full() {
+            self.grow();
+        }
         true
     }
+}
+
+/// Where the bits of a record are.
+fn places(record: &[u64]) -> Places {
+    let line = hash_key(record);
+    Places { line, bits: hash_word(line ^ 0x5851_f42d_4c95_7f2d) }
 }
 
 impl Visited for Bitstate {
@@ -138,16 +186,32 @@ impl Visited for Bitstate {
         records: Records<'_>,
         present: &mut Vec<u32>,
     ) -> Result<(), SearchError> {
-        let is_set = |(word, bit): &(usize, u64)| self.bits[*word] & bit != 0;
-        let there = |record: &[u64]| self.places(record).iter().all(is_set);
-        present.extend((0..).zip(records.iter()).filter(|(_, record)| there(record)).map(|(place, _)| place));
+        let Bitstate { filters, absent, .. } = self;
+        *absent = None;
+        for (place, places) in (0..).zip(records.iter().map(places)) {
+            if filters.iter().rev().any(|filter| filter.has(places)) {
+                present.push(place);
+            } else if absent.is_none() {
+                *absent = Some(places);
+            }
+        }
         Ok(())
     }
 
+    fn prepare(&self, _colour: Colour, records: Records<'_>) {
+        for places in records.iter().map(places) {
+            self.filters.iter().rev().take(PREFETCHED).for_each(|filter| filter.prefetch(places));
+        }
+    }
+
     fn figures(&self) -> StoreFigures {
-        StoreFigures { records: self.inserted, memory: self.bits.len() as u64 * 8, files: 0, lossy: true }
+        let memory = self.filters.iter().map(|filter| filter.bytes() as u64).sum();
+        StoreFigures { records: self.inserted, memory, files: 0, lossy: true }
     }
 }
+
+/// Of how many filters the lines of a batch are asked for before they are looked at: smaller ones are in the cache.
+const PREFETCHED: usize = 3;
 
 /// The fraction `c` of states that were visited: met by a step from a visited state, and then kept.
 fn visited_fraction(kept: f64, degree: f64) -> f64 {
@@ -158,4 +222,47 @@ fn visited_fraction(kept: f64, degree: f64) -> f64 {
         fraction = fraction.max(kept * 1e-3);
     }
     fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Inserts so many records, all different, into at most so many bytes; gives what was kept.
+    fn insert_all(bits: &mut Bitstate, records: u64) -> u64 {
+        (0..records).filter(|record| bits.insert(&[*record, record ^ 7])).count() as u64
+    }
+
+    #[test]
+    fn memory_follows_the_states_and_nothing_is_forgotten() {
+        let budget = Budget::new(64 << 20);
+        let mut bits = Bitstate::new(&budget, 32 << 20).expect("there is memory");
+        assert!(bits.figures().memory <= 1 << 20, "{}", bits.figures().memory);
+        let records = 2_000_000;
+        let kept = insert_all(&mut bits, records);
+        assert!(bits.filters.len() >= 3, "{}", bits.filters.len());
+        assert!(bits.figures().memory <= 16 << 20 && budget.used() as u64 == bits.figures().memory);
+        assert!((0..records).all(|record| !bits.insert(&[record, record ^ 7])), "none is new any more");
+        // What was missed is near what is estimated: the bits of a state are not quite independent.
+        let missed = (records - kept) as f64;
+        assert!(missed < records as f64 / 2_000.0, "{missed}");
+        assert!(bits.missed > missed / 3.0 && bits.missed < missed * 3.0 + 10.0, "{missed}, {}", bits.missed);
+    }
+
+    #[test]
+    fn the_last_filter_takes_what_comes() {
+        let budget = Budget::new(4 << 20);
+        let mut bits = Bitstate::new(&budget, 3 << 20).expect("there is memory");
+        let records = 4_000_000;
+        let kept = insert_all(&mut bits, records);
+        assert!(budget.peak() <= 3 << 20);
+        let estimate = kept as f64 + bits.missed;
+        assert!((estimate / records as f64 - 1.0).abs() < 0.1, "{kept} kept, {} missed", bits.missed);
+        // Less than a line, and memory that others hold.
+        assert!(Bitstate::new(&Budget::new(128), 1).is_ok() && Bitstate::new(&Budget::new(64), 1).is_err());
+        let taken = budget.charge("other", budget.free()).expect("it is free");
+        let mut bits = Bitstate::new(&Budget::new(1 << 20), 64 << 20).expect("a filter fits");
+        assert!(insert_all(&mut bits, 1_000_000) > 900_000, "it goes on with what it has");
+        drop(taken);
+    }
 }

@@ -164,6 +164,10 @@ pub enum OptionValue {
     OneOf(&'static [&'static str]),
     /// An expression of the model's language with a number as its value.
     Expression,
+    /// A number that is not 0.
+    Number,
+    /// A number between 0 and 1, neither of them; or one of these words.
+    Share(&'static [&'static str]),
 }
 
 /// What an engine is asked.
@@ -176,7 +180,18 @@ pub struct Ask<'a> {
     /// What was chosen about the engine.
     pub chosen: &'a Chosen,
     /// A number for each state, if the engine takes one: how far it has come, by what an option of the kind [`OptionValue::Expression`] says, or how many steps a goal is away, at least.
-    pub measure: Option<Measure<'a>>,
+    pub measure: Option<NamedMeasure<'a>>,
+}
+
+/// A number for each state, and what tells it from others.
+#[derive(Clone, Copy)]
+pub struct NamedMeasure<'a> {
+    /// The numbers.
+    pub values: Measure<'a>,
+    /// What it is made of.
+    pub name: &'a str,
+    /// Beside the name, what tells it from others: what was begun with a measure is not gone on with by another.
+    pub identity: u64,
 }
 
 /// What an engine is asked that looks for accepting runs on the fly.
@@ -264,6 +279,8 @@ pub struct Answer {
     pub used: Option<DiskUse>,
     /// What closing layers was made of, if the engine tells.
     pub closing: Option<ClosingCost>,
+    /// The measure of progress that states were searched in the order of, if they were.
+    pub measure: Option<String>,
 }
 
 /// The states that a search has kept.
@@ -370,6 +387,11 @@ impl fmt::Display for OptionValue {
         match self {
             OptionValue::OneOf(words) => formatter.write_str(&words.join("|")),
             OptionValue::Expression => formatter.write_str("EXPRESSION"),
+            OptionValue::Number => formatter.write_str("N"),
+            OptionValue::Share(words) => {
+                formatter.write_str("SHARE")?;
+                words.iter().try_for_each(|word| write!(formatter, "|{word}"))
+            }
         }
     }
 }
@@ -423,6 +445,21 @@ impl Chosen {
                 words.join(", ")
             )));
         }
+        if matches!(known.value, OptionValue::Number) && !value.parse::<u64>().is_ok_and(|number| number > 0)
+        {
+            return Err(OptionError(format!(
+                "the option {key} of the engine {name} is a number from 1 on, not {value:?}"
+            )));
+        }
+        if let OptionValue::Share(words) = known.value
+            && !words.contains(&value)
+            && share_of(value).is_none()
+        {
+            return Err(OptionError(format!(
+                "the option {key} of the engine {name} is a number between 0 and 1, neither of them{}; {value:?} is not",
+                words.iter().map(|word| format!(", or {word}")).collect::<String>()
+            )));
+        }
         if self.option(known.key).is_some() {
             return Err(OptionError(format!("the option {key} of the engine {name} is given twice")));
         }
@@ -433,6 +470,16 @@ impl Chosen {
     /// What was chosen for an option, if anything was.
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The number that was chosen for an option, if one was.
+    pub fn number(&self, key: &str) -> Option<u64> {
+        self.option(key)?.parse().ok()
+    }
+
+    /// The share that was chosen for an option, if one was.
+    pub fn share(&self, key: &str) -> Option<f64> {
+        self.option(key).and_then(share_of)
     }
 
     /// The expression that was chosen, if the engine has an option of that kind.
@@ -446,9 +493,14 @@ impl Chosen {
     }
 }
 
+/// The number between 0 and 1 that a text says.
+fn share_of(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|share| (1e-6..1.0).contains(share))
+}
+
 impl Answer {
     /// Of a search that has no files.
     pub(crate) fn in_memory(engine: &Engine, outcome: Outcome, kept: Kept) -> Answer {
-        Answer { engine: engine.name, outcome, kept, used: None, closing: None }
+        Answer { engine: engine.name, outcome, kept, used: None, closing: None, measure: None }
     }
 }

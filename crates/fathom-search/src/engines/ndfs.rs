@@ -114,23 +114,30 @@ pub fn run(
     settings: &Settings<'_>,
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
-    debug_assert_eq!(system.shape().mark_count, 1, "acceptance is of states");
-    let budget = room.budget();
-    let words = system.shape().words();
-    let walk = |path: Box<dyn PathStack>| {
-        let columns = Columns { labels: true, actions: true, marks: true, ..Columns::NONE };
-        Walk::new(system, columns, path, room, observer)
-    };
-    let (mut first, mut second) = match settings.stack {
+    let (budget, words) = (room.budget(), system.shape().words());
+    let paths: [Box<dyn PathStack>; 2] = match settings.stack {
         Some((volume, bytes)) => {
             let spill = |name| Spilling::new(budget, words, Spill { volume, name, bytes });
-            (walk(Box::new(spill("path")?))?, walk(Box::new(spill("red-path")?))?)
+            [Box::new(spill("path")?), Box::new(spill("red-path")?)]
         }
-        None => {
-            let path = Indexed::new(budget, words)?;
-            (walk(Box::new(path))?, walk(Box::new(InMemory::growing(budget, words)?))?)
-        }
+        None => [Box::new(Indexed::new(budget, words)?), Box::new(InMemory::growing(budget, words)?)],
     };
+    run_along(system, visited, room, settings, observer, paths)
+}
+
+/// The same along these paths, of the first search and of the second.
+pub(crate) fn run_along(
+    system: &dyn TransitionSystem,
+    visited: &mut dyn Visited,
+    room: &Room,
+    settings: &Settings<'_>,
+    observer: &dyn Observer,
+    paths: [Box<dyn PathStack>; 2],
+) -> Result<Outcome, SearchError> {
+    debug_assert_eq!(system.shape().mark_count, 1, "acceptance is of states");
+    let columns = Columns { labels: true, actions: true, marks: true, ..Columns::NONE };
+    let [first, second] = paths.map(|path| Walk::new(system, columns, path, room, observer));
+    let (mut first, mut second) = (first?, second?);
     first.max_depth = settings.max_depth;
     second.colour = Colour::SECOND;
     let mut blue = Blue { settings, red: second, faults: 0, label_faults: 0, fault: None, lasso: None };
@@ -148,6 +155,7 @@ pub fn run(
         lasso: blue.lasso,
         fault: blue.fault,
         no_room: None,
+        told: Vec::new(),
     })
 }
 

@@ -2,12 +2,12 @@
 
 use super::engine::Engine;
 use super::{
-    astar, auto, bitstate, ddfs, l2s, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill, sweep,
-    sweep_ram, tier,
+    astar, auto, bitstate, ddfs, ioemc, l2s, map, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill,
+    sweep, sweep_ram, tier,
 };
 
 /// All engines, in the order in which users read of them.
-pub static ENGINES: [&Engine; 15] = [
+pub static ENGINES: [&Engine; 17] = [
     &auto::ENGINE,
     &ram::ENGINE,
     &positions::ENGINE,
@@ -20,8 +20,10 @@ pub static ENGINES: [&Engine; 15] = [
     &ndfs::ENGINE,
     &semi_owcty::ENGINE,
     &owcty::ENGINE,
+    &map::ENGINE,
     &ddfs::ENGINE,
     &l2s::ENGINE,
+    &ioemc::ENGINE,
     &map_ram::ENGINE,
 ];
 

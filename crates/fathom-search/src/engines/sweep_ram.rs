@@ -56,11 +56,16 @@ pub static ENGINE: Engine = Engine {
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     // Without a measure there is one bucket, which is as right and never forgets.
-    let measure = ask.measure.unwrap_or(&|records, values| values.resize(records.len(), 0));
+    let measure = ask.measure.map_or(ONE_BUCKET, |measure| measure.values);
     let mut policy = SweepLine::new(ask.task.system.shape(), ask.task.budget, measure)?;
     let outcome = stages::run(ask.task, &mut policy)?;
-    Ok(Answer::in_memory(&ENGINE, outcome, Kept::NoLayers))
+    let measure = ask.measure.map(|measure| measure.name.to_owned());
+    Ok(Answer { measure, ..Answer::in_memory(&ENGINE, outcome, Kept::NoLayers) })
 }
+
+/// All states have come as far.
+pub(super) const ONE_BUCKET: Measure<'static> =
+    &|records, values| values.resize(values.len() + records.len(), 0);
 
 /// The policy.
 pub struct SweepLine<'m> {

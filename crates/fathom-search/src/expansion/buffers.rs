@@ -4,6 +4,7 @@ use fathom_disk::budget::Charge;
 use fathom_model::record::RecordBuffer;
 use fathom_model::steps::{Columns, Steps};
 
+use super::is_much;
 use super::tally::Tally;
 use crate::error::SearchError;
 use crate::task::{Task, Tuning};
@@ -17,6 +18,8 @@ pub(crate) struct Buffers {
     /// The most records of a batch.
     pub(crate) batch_records: usize,
     pub(crate) steps: Steps,
+    /// Room for steps at first: a state that has more makes it grow.
+    capacity: usize,
     pub(crate) charge: Charge,
     pub(crate) tally: Tally,
 }
@@ -37,6 +40,17 @@ impl Buffers {
         let charge = budget.charge("expansion", bytes)?;
         let steps = Steps::new(shape, columns, capacity);
         let batch = RecordBuffer::with_capacity(shape.words(), batch_records);
-        Ok(Buffers { batch, batch_records, steps, charge, tally: Tally::new(system, settings) })
+        Ok(Buffers { batch, batch_records, steps, capacity, charge, tally: Tally::new(system, settings) })
+    }
+
+    /// Gives back what steps have grown to, if that is much: closing a layer has no use for them, and for the memory it has.
+    pub(crate) fn give_back(&mut self, task: Task<'_>) -> Result<(), SearchError> {
+        let Buffers { steps, capacity, charge, .. } = self;
+        if steps.capacity() > *capacity && is_much(charge.bytes(), task.budget) {
+            let held = charge.bytes() - steps.bytes();
+            *steps = Steps::new(task.system.shape(), steps.columns(), *capacity);
+            charge.resize(held + steps.bytes())?;
+        }
+        Ok(())
     }
 }

@@ -9,6 +9,7 @@ use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some};
 
+use super::is_much;
 use crate::error::SearchError;
 use crate::files::closed_set::ClosedSet;
 
@@ -62,6 +63,8 @@ pub(crate) struct Expander<'a, S: Targets = ClosedSet<'a>> {
     only_marked: bool,
     all_marks: u64,
     steps: Steps,
+    /// Room for steps at first.
+    capacity: usize,
     charge: Charge,
     numbers: Vec<S::Number>,
     /// Places of steps whose targets are sent on, and what with them.
@@ -114,6 +117,7 @@ impl<'a, S: Targets> Expander<'a, S> {
             all_marks: if shape.mark_count >= 64 { u64::MAX } else { (1 << shape.mark_count) - 1 },
             charge: budget.charge("expansion", each * capacity + batches)?,
             steps: Steps::new(shape, columns, capacity),
+            capacity,
             numbers: Vec::new(),
             sent: Vec::new(),
             batch: Some(RecordBuffer::with_capacity(words, records)),
@@ -183,6 +187,20 @@ impl<'a, S: Targets> Expander<'a, S> {
         self.numbers.clear();
         self.set.numbers(self.steps.targets(), &mut self.numbers);
         Ok(finished)
+    }
+
+    /// Gives back what steps have grown to, if that is much, until states are expanded again.
+    pub(crate) fn give_back(&mut self) -> Result<(), SearchError> {
+        let (bytes, capacity) = (self.charge.bytes(), self.capacity);
+        if self.steps.capacity() > capacity && is_much(bytes, self.charge.budget()) {
+            let step = self.steps.bytes() / self.steps.capacity();
+            let held = bytes - self.steps.bytes() - self.steps.bytes() / step * Self::BESIDE_BYTES;
+            self.steps = Steps::new(self.system.shape(), self.steps.columns(), capacity);
+            (self.numbers, self.sent) = (Vec::new(), Vec::new());
+            let steps = self.steps.bytes();
+            self.charge.resize(held + steps + steps / step * Self::BESIDE_BYTES)?;
+        }
+        Ok(())
     }
 
     /// Keeps those among some states whose numbers are wanted; these are [`Expander::kept`].

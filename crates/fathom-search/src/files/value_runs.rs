@@ -277,13 +277,9 @@ impl Deltas {
         Ok(Matched::new(&place.budget, place.scan(run)?, place.merged(&self.0)?)?)
     }
 
-    /// One run of all that was added.
-    pub(crate) fn into_one(mut self, place: &ValueRuns) -> Result<Run, SearchError> {
-        match self.0.len() {
-            1 => Ok(self.0.remove(0)),
-            // None at all make one without keys.
-            _ => place.merge(self.0),
-        }
+    /// All that was added, in order.
+    pub(crate) fn stream(&self, place: &ValueRuns) -> Result<Merge<Scan<'_>>, SearchError> {
+        place.merged(&self.0)
     }
 
     /// Removes the files.
@@ -382,7 +378,7 @@ mod tests {
             }
             let named: Vec<String> = deltas.runs().iter().map(|run| run.name().to_owned()).collect();
             place.set_committed(named.clone());
-            let one = deltas.into_one(&place).unwrap();
+            let one = place.merge(deltas.0).unwrap();
             assert!(named.iter().all(|name| volume.list().unwrap().contains(name)), "a commit names them");
             let (mut scan, mut all) = (place.scan(&one).unwrap(), BTreeMap::new());
             while scan.advance().unwrap() {

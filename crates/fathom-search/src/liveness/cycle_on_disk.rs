@@ -4,6 +4,8 @@
 //! it is looked for that leads back to `a`. A wave finds out what it has met for the first time not at once, but when a layer is over: what its steps lead to is sorted and merged with the states that are left and with what was met before.
 //! So is whether a step with a mark stays among the states that are left; of several, the one with the least target is taken.
 //!
+//! Where there are pairs of requests and responses, the response is looked for the same way; if nothing that leads back has it, nothing that leads back may make the request.
+//!
 //! What does not lead back to `a` is taken away at once, whether `a` is on an accepting cycle or not: if it is not, everything that `a` leads to goes, and that was among it.
 //!
 //! Memory: buffers; the path. I/O: each state that is met is sorted and written; each layer is a merge with the runs that it touches.
@@ -39,6 +41,27 @@ pub(crate) fn find(
     search.gone.remove(&place)?;
     *figures = (expander.visits, expander.edges);
     Ok(cycle)
+}
+
+/// A cycle through a state that meets all marks, among states that are left, where there is one.
+pub(crate) fn through(
+    task: &Task<'_>,
+    left: &Kept<'_>,
+    first: &[u64],
+    marks: u64,
+    figures: &mut (u64, u64),
+) -> Result<Path, SearchError> {
+    let budget = task.room.budget();
+    let place = ValueRuns::new(task.volume, budget, task.system.shape(), Join::Or, PREFIX)?;
+    let mut expander = Expander::new(task.system, left, task.weak, 1, budget)?;
+    let mut search = Search { task, place: &place, expander: &mut expander, left, gone: Deltas::default() };
+    let cycle = match search.leg(first, Goal::To(first))? {
+        Found::Way(around, _) => search.meet(around, first, marks)?,
+        Found::Nothing(_) => None,
+    };
+    search.gone.remove(&place)?;
+    *figures = (expander.visits, expander.edges);
+    Ok(cycle.expect("the state is on a cycle that meets all marks"))
 }
 
 const PREFIX: &str = "wave";
@@ -134,7 +157,8 @@ impl Search<'_, '_> {
     /// Lengthens a cycle through `first` until it meets all marks; none if it cannot.
     fn meet(&mut self, around: Leg, first: &[u64], marks: u64) -> Result<Option<Path>, SearchError> {
         let mut met = around.marks;
-        if met & marks == marks {
+        let pairs = self.task.system.shape().pair_count;
+        if met & marks == marks && pairs == 0 {
             return Ok(Some(around.path));
         }
         let mut cycle = PathBuilder::new(self.task.room, first.len())?;
@@ -155,7 +179,40 @@ impl Search<'_, '_> {
                 }
             }
         }
+        for pair in 0..pairs {
+            if !self.serve(pair, first, &mut met, &mut cycle)? {
+                return Ok(None);
+            }
+        }
         cycle.finish(0).map(Some)
+    }
+
+    /// Lengthens a cycle by the response of a pair, if it can be; else nothing that leads back may make the request: false if something does.
+    fn serve(
+        &mut self,
+        pair: u32,
+        first: &[u64],
+        met: &mut u64,
+        cycle: &mut PathBuilder,
+    ) -> Result<bool, SearchError> {
+        let (response, request) = self.task.system.shape().pair_marks(pair);
+        if *met >> response & 1 == 1 {
+            return Ok(true);
+        }
+        match self.leg(first, Goal::Marked(response, first))? {
+            Found::Way(there, back) => {
+                for leg in std::iter::once(there).chain(back) {
+                    cycle.extend(&leg.path, 0)?;
+                    *met |= leg.marks;
+                }
+                return Ok(true);
+            }
+            Found::Nothing(seen) => seen.remove(self.place)?,
+        }
+        match self.leg(first, Goal::Marked(request, first))? {
+            Found::Way(..) => Ok(false),
+            Found::Nothing(seen) => seen.remove(self.place).map(|()| true),
+        }
     }
 
     /// A shortest way from a state, among those that are left, up to and including a step that is a goal and stays among them.
@@ -278,6 +335,7 @@ impl Wave for LegWave<'_, '_, '_> {
 impl LegWave<'_, '_, '_> {
     /// Hands out what was met for the first time; gives the log of targets of goals, ascending.
     fn settle(&mut self, targets: Sorter, fresh: Sink<'_>) -> Result<RecordLog, SearchError> {
+        self.search.expander.give_back()?;
         let Search { place, left, gone, .. } = &*self.search;
         let (budget, words) = (place.budget(), place.words());
         let block = (budget.limit() / 64).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX);

@@ -32,6 +32,8 @@ pub struct Outcome {
     pub fault: Option<Found>,
     /// What said that there is no more room for files, if that ended it.
     pub no_room: Option<SearchError>,
+    /// What else is worth telling, in sentences.
+    pub told: Vec<String>,
 }
 
 impl Outcome {
@@ -50,6 +52,7 @@ impl Outcome {
             lasso: None,
             fault: None,
             no_room: Some(error),
+            told: Vec::new(),
         }
     }
 }

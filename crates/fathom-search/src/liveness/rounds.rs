@@ -12,12 +12,30 @@
 //!
 //! The start is all states that the automaton lets recur: an accepting cycle has no others.
 //!
+//! Where there are pairs of requests and responses (strong fairness; N. Francez 1986, and for the elimination Y. Kesten, A. Pnueli, L. Raviv, E. Shahar, "Model checking with strong fairness", 2006), a round that takes nothing away by marks is followed, for every pair, by
+//!
+//! ```text
+//! serve            take away states that request and that no step with the response leads to, in any number of steps
+//! ```
+//! and if that takes anything away, rounds go on. A component that no other leads to and that is left then has a response for every request in it.
+//!
 //! If the automaton is *weak*, so that the steps of a cycle all carry every mark or none does, steps without marks do not matter and one trimming decides.
 //!
 //! What is taken away together is a *class*, in the order of their going; a [`RankLog`](crate::proof::ranks::RankLog) is told of each state and its class. No step leads to an earlier class. Inside a class
 //! there is no step with the mark that it was kept out by, or, if it was trimmed, no step at all: so the classes prove that there is no accepting run.
 
 use crate::error::SearchError;
+
+/// What is to be met for ever.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Marks.
+    pub(crate) marks: u32,
+    /// Pairs of requests and responses.
+    pub(crate) pairs: u32,
+    /// Whether one trimming decides.
+    pub(crate) weak: bool,
+}
 
 /// How far rounds have come, between two passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,8 +56,18 @@ pub(crate) trait Left {
     /// Takes away states without a predecessor, and those that have none then, step by step; false if the observer stopped it.
     fn trim(&mut self, position: Position) -> Result<bool, SearchError>;
 
+    /// Takes away states that make the request of a pair and that no response leads to; false if the observer stopped it.
+    fn keep_served(&mut self, _position: Position, _pair: u32) -> Result<bool, SearchError> {
+        unreachable!("who does not know pairs is not asked about them")
+    }
+
     /// How many are left.
     fn count(&self) -> u64;
+
+    /// Whether a round that takes nothing away says that there is an accepting run: if not, another one does.
+    fn decides(&self) -> bool {
+        true
+    }
 
     /// Rounds have come so far.
     fn come_to(&mut self, position: Position) -> Result<(), SearchError>;
@@ -49,7 +77,7 @@ pub(crate) trait Left {
 pub(crate) fn run(
     left: &mut impl Left,
     position: &mut Position,
-    (marks, weak): (u32, bool),
+    Wanted { marks, pairs, weak }: Wanted,
 ) -> Result<bool, SearchError> {
     loop {
         while position.marks < marks {
@@ -64,8 +92,19 @@ pub(crate) fn run(
         }
         let (before, after) = (position.before, left.count());
         *position = Position { rounds: position.rounds + 1, marks: 0, before: after };
-        if after == 0 || after == before || weak {
+        if after == 0 || weak {
             return Ok(true);
+        }
+        if after == before && left.decides() {
+            for pair in 0..pairs {
+                if !left.keep_served(*position, pair)? {
+                    return Ok(false);
+                }
+            }
+            position.before = left.count();
+            if position.before == after || position.before == 0 {
+                return Ok(true);
+            }
         }
         left.come_to(*position)?;
     }

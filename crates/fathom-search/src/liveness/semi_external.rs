@@ -26,6 +26,8 @@ pub struct Search<'a> {
     pub weak: bool,
     /// Which states an accepting run may come back to for ever: the others are generated, and not looked at again.
     pub recurs: Recurs<'a>,
+    /// Which states have no other steps than such with the only mark, where all others have none with it; none if acceptance is of steps, or of several marks.
+    pub accepting: Option<Recurs<'a>>,
     /// How many threads expand.
     pub threads: usize,
     /// Empty; whoever made it empties it.
@@ -67,6 +69,8 @@ pub struct Outcome {
     pub stored_bytes: u64,
     /// Classes of states, if there are ranks.
     pub classes: Option<u64>,
+    /// Whether states were taken away for requests of strong fairness: then no ranks prove that there is no accepting run.
+    pub unranked: bool,
     /// Bytes of the graph of numbers, if one was written.
     pub graph_bytes: Option<u64>,
     /// Rounds that were over when passes were taken up, if they were.

@@ -15,18 +15,19 @@
 //! record, and then runs, which are looked up there as they are on disk. These two are luxuries: an eighth of the budget is left to whoever else needs it, and what merging takes is always there. I/O: every
 //! record is written once and rewritten at most log_8(runs) times, or more often where there may be few runs; a look-up reads a block of each run that may hold the record.
 
-use fathom_disk::budget::{Budget, BudgetError, Charge, ChargedVec};
+use fathom_disk::budget::{Budget, BudgetError, Charge};
 use fathom_disk::error::DiskError;
 use fathom_disk::filter::BloomChain;
 use fathom_disk::hash::hash_key;
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Tag};
-use fathom_disk::set::{Tiers, sort_unique};
+use fathom_disk::set::Tiers;
 use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
 use crate::error::SearchError;
 use crate::stores::key_width;
+use crate::stores::recent::Recent;
 use crate::stores::visited::{Colour, Insertion, StoreFigures, Visited};
 
 /// The set.
@@ -141,7 +142,7 @@ impl DiskSet {
         self.old.sort(&self.budget)?;
         let name = self.next_name();
         let mut writer = RunWriter::new(&self.volume, &self.budget, &name, &self.config)?;
-        writer.push(&self.old.records)?;
+        writer.push(self.old.records())?;
         // Nothing is taken up: what is lost with the machine is made again.
         writer.finish(false)?;
         self.filter_old();
@@ -160,7 +161,7 @@ impl DiskSet {
     /// Tells the filter of the old records. One that was never told of any, for want of memory, says nothing for good.
     fn filter_old(&mut self) {
         let DiskSet { filter, old, config, .. } = self;
-        let mut records = old.records.chunks_exact(config.width.words());
+        let mut records = old.records().chunks_exact(config.width.words());
         if let Some(chain) = filter
             && records.any(|record| chain.insert(hash_key(record)).is_err())
         {
@@ -251,7 +252,7 @@ impl DiskSet {
         new: &mut Vec<u32>,
     ) -> Result<Insertion, DiskError> {
         // Of so many, one that comes twice is still in memory when it comes again.
-        let most = self.young.capacity;
+        let most = self.young.capacity();
         let mut taken = 0;
         while taken < records.len() {
             let some = records.skip(taken);
@@ -361,86 +362,6 @@ impl Visited for DiskSet {
             files: runs().map(Run::bytes).sum(),
             lossy: false,
         }
-    }
-}
-
-/// Some records, in memory, exactly. Memory: the records, and 8 bytes for each.
-#[derive(Debug)]
-struct Recent {
-    words: usize,
-    records: ChargedVec<u64>,
-    /// The number of a record, plus one; 0 if free. A power of two of them, at most half of which are taken.
-    slots: ChargedVec<u32>,
-    capacity: usize,
-}
-
-impl Recent {
-    /// What a record takes beside itself: two slots, and up to twice that since their number is a power of two.
-    const SLOT_BYTES: usize = 16;
-
-    fn new(words: usize, capacity: usize, budget: &Budget) -> Result<Recent, BudgetError> {
-        let capacity = capacity.clamp(1, u32::MAX as usize / 4);
-        let mut slots = ChargedVec::with_capacity(budget, "recent", (2 * capacity).next_power_of_two())?;
-        slots.resize((2 * capacity).next_power_of_two(), 0)?;
-        let records = ChargedVec::with_capacity(budget, "recent", capacity * words)?;
-        Ok(Recent { words, records, slots, capacity })
-    }
-
-    fn len(&self) -> usize {
-        self.records.len() / self.words
-    }
-
-    /// What it holds, whether it is in use or not.
-    fn bytes(&self) -> usize {
-        self.records.capacity() * 8 + self.slots.capacity() * 4
-    }
-
-    fn is_full(&self) -> bool {
-        self.len() == self.capacity
-    }
-
-    fn clear(&mut self) {
-        self.records.clear();
-        self.slots.fill(0);
-    }
-
-    /// Inserts a record that is not there.
-    fn insert(&mut self, record: &[u64]) -> Result<(), BudgetError> {
-        let slot = self.slot(record, hash_key(record));
-        self.records.extend(record)?;
-        self.slots[slot] = self.len() as u32;
-        Ok(())
-    }
-
-    fn contains(&self, record: &[u64], hash: u64) -> bool {
-        self.slots[self.slot(record, hash)] != 0
-    }
-
-    /// The slot of a record, or the free one where it would be.
-    fn slot(&self, record: &[u64], hash: u64) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        while self.slots[slot] != 0 && self.record(self.slots[slot] as usize - 1) != record {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
-    fn record(&self, number: usize) -> &[u64] {
-        &self.records[number * self.words..][..self.words]
-    }
-
-    /// Puts the records in order.
-    fn sort(&mut self, budget: &Budget) -> Result<(), BudgetError> {
-        let kept = sort_unique(budget, self.words, &mut self.records)?;
-        debug_assert_eq!(kept, self.records.len(), "each is there once");
-        self.slots.fill(0);
-        for number in 0..self.len() {
-            let record = self.record(number);
-            let slot = self.slot(record, hash_key(record));
-            self.slots[slot] = number as u32 + 1;
-        }
-        Ok(())
     }
 }
 

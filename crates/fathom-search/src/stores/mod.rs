@@ -5,7 +5,9 @@ pub(crate) mod counters;
 pub mod disk_set;
 pub mod exact;
 pub(crate) mod greatest;
+pub mod hash_sorted;
 pub(crate) mod layers;
+pub(crate) mod recent;
 pub mod visited;
 
 use std::any::Any;

@@ -37,6 +37,9 @@ pub trait Visited {
         present: &mut Vec<u32>,
     ) -> Result<(), SearchError>;
 
+    /// Records that will be asked for in a moment: a store may fetch what it needs for that.
+    fn prepare(&self, _colour: Colour, _records: Records<'_>) {}
+
     /// How much there is of it.
     fn figures(&self) -> StoreFigures;
 }
@@ -105,6 +108,10 @@ impl<V: Visited, const N: usize> Visited for PerColour<V, N> {
         present: &mut Vec<u32>,
     ) -> Result<(), SearchError> {
         self.0[usize::from(colour.0)].contains_batch(Colour::FIRST, records, present)
+    }
+
+    fn prepare(&self, colour: Colour, records: Records<'_>) {
+        self.0[usize::from(colour.0)].prepare(Colour::FIRST, records);
     }
 
     fn figures(&self) -> StoreFigures {

@@ -94,6 +94,9 @@ pub trait Observer: Sync {
 
     /// Told that a search goes to disk since memory ends, with the layers and states it takes along.
     fn moved_to_disk(&self, _layers: u64, _states: u64) {}
+
+    /// Told that a search that is deep and narrow begins again in the order of a measure of progress.
+    fn goes_by_progress(&self, _measure: &str) {}
 }
 
 /// How far a search is.

@@ -5,6 +5,7 @@ mod directed;
 mod early;
 mod engines;
 mod formulas;
+mod ioemc;
 mod maximal;
 mod mutants;
 #[path = "../../../fathom-check/examples/philosophers/table.rs"]

@@ -6,8 +6,12 @@ use fathom_model::steps::{Labels, ProcessSet};
 use oracle::graph::{Edge, Graph, Node};
 
 /// The system with labels that tell, for each of some processes, whether it is enabled and whether it has just moved; and the formula that says of
-/// every run: if it is fair to them, then what `formula` says.
-pub(crate) fn with_variables(graph: &Graph, formula: &Formula, fair: &[u32]) -> (Graph, Formula) {
+/// every run: if it is weakly or strongly fair to them, then what `formula` says.
+pub(crate) fn with_variables(
+    graph: &Graph,
+    formula: &Formula,
+    (fair, strong): (&[u32], bool),
+) -> (Graph, Formula) {
     let first = graph.shape.labels.len();
     // A node for every way to come to a node: by which of the processes moving.
     let subsets = 1 << fair.len();
@@ -30,7 +34,10 @@ pub(crate) fn with_variables(graph: &Graph, formula: &Formula, fair: &[u32]) -> 
     told.count_again();
     let atom = |number: usize| Box::new(Formula::Atom(AtomId::new(number).expect("few atoms")));
     let conditions = (0..fair.len()).map(|place| {
-        let enabled = Formula::Finally(Box::new(Formula::Globally(atom(first + place))));
+        let enabled = match strong {
+            true => Formula::Globally(Box::new(Formula::Finally(atom(first + place)))),
+            false => Formula::Finally(Box::new(Formula::Globally(atom(first + place)))),
+        };
         let moves = Formula::Globally(Box::new(Formula::Finally(atom(first + fair.len() + place))));
         Formula::Implies(Box::new(enabled), Box::new(moves))
     });

@@ -64,6 +64,20 @@ pub(crate) fn certified_by(
     outcome.lasso.is_none().then_some(volume)
 }
 
+/// Ranks that `owcty` leaves of a system without an accepting run, if it leaves any: it does unless requests took states away.
+pub(crate) fn ranked_by_files(system: &dyn TransitionSystem, threads: usize) -> Option<Volume> {
+    let budget = Budget::new(4 << 20);
+    let reached = finished(system, &budget, threads);
+    let volume = Volume::in_memory(512);
+    let mut directory = RunDirectory::open(&volume, TAG).expect("memory does not fail");
+    let room = Room::in_memory(&budget);
+    let search = Search { threads, ..search(system, &volume, &room) };
+    let outcome = owcty::run_certified(&search, &reached, &mut directory, TAG).expect("memory does not fail");
+    assert!(outcome.lasso.is_none() && outcome.classes.is_some() != outcome.unranked);
+    drop(directory);
+    outcome.classes.is_some().then_some(volume)
+}
+
 pub(crate) fn audited(
     system: &dyn TransitionSystem,
     volume: &Volume,

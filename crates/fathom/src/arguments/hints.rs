@@ -29,6 +29,7 @@ fn of_run(error: &RunError) -> Option<&'static str> {
     match error {
         RunError::RamTooSmall { .. } => Some("raise --ram, or leave it out"),
         RunError::Asymmetric { .. } => Some("check it with --symmetry off"),
+        RunError::StronglyFair(_) => Some("leave --engine out, or choose owcty"),
         RunError::Search(error) => of_search(error),
         _ => None,
     }

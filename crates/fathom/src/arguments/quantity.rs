@@ -61,16 +61,22 @@ pub fn definition(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Which runs count: `weak`, or `weak=P,Q`.
+/// Which runs count: `weak`, or `weak=P,Q`; `strong` the same.
 pub fn fairness(text: &str) -> Result<Fairness, String> {
-    let refuse = || format!("`{text}` is no fairness: write weak, or weak=P,Q with names of processes");
-    let names = match text.split_once('=') {
-        None if text == "weak" => return Ok(Fairness::Weak(Vec::new())),
-        Some(("weak", names)) => names,
+    let refuse = || {
+        format!(
+            "`{text}` is no fairness: write weak or strong, or weak=P,Q or strong=P,Q with names of processes"
+        )
+    };
+    let (kind, names) = text.split_once('=').map_or((text, None), |(kind, names)| (kind, Some(names)));
+    let kind = match kind {
+        "weak" => Fairness::Weak,
+        "strong" => Fairness::Strong,
         _ => return Err(refuse()),
     };
+    let Some(names) = names else { return Ok(kind(Vec::new())) };
     let names: Vec<String> = names.split(',').map(|name| name.trim().to_owned()).collect();
-    if names.iter().any(String::is_empty) { Err(refuse()) } else { Ok(Fairness::Weak(names)) }
+    if names.iter().any(String::is_empty) { Err(refuse()) } else { Ok(kind(names)) }
 }
 
 /// How many threads: at least one, and no more than a machine has.

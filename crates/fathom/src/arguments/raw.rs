@@ -1,23 +1,45 @@
 //! Which words does the command line have? Raw: nothing here is checked against anything else.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fathom_check::questions::liveness_property::Fairness;
 
 use fathom_search::engines::engine::{Engine, Store};
+use fathom_search::engines::registry;
 
 use super::{engine, quantity};
 
 /// A model checker for systems whose state space does not fit in memory.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "fathom", version, about, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(
+    name = "fathom",
+    version,
+    long_version = &**VERSION,
+    about,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// What this program can, for those who report a bug in it.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let engines: Vec<&str> = registry::ENGINES.into_iter().map(|engine| engine.name).collect();
+    let linked = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
+    format!(
+        "{}\nlanguages: DVE, Murphi\nengines: {}\nmachine code: Cranelift, or --no-jit\ntarget: {}-{}, {linked}",
+        env!("CARGO_PKG_VERSION"),
+        engines.join(", "),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+    )
+});
 
 /// What to do.
 #[derive(Clone, Debug, Subcommand)]
@@ -36,8 +58,12 @@ pub enum Command {
     Follow(Box<FollowArguments>),
     /// Check the certificate of a finished search independently, with the reference interpreter
     Audit(Box<AuditArguments>),
+    /// Show a model, a saved trace or the folder of a search in the browser: explore, and search from any state
+    View(Box<ViewArguments>),
     /// List the search engines and their options
     Engines,
+    /// Serve an editor: the Language Server Protocol on standard input and output
+    Lsp,
     /// Print shell completions
     Completions {
         /// The shell
@@ -83,7 +109,10 @@ pub struct CheckArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
-    /// Where the engines ndfs, semi-owcty, ddfs and map-ram store states [default: in RAM while they fit]
+    /// The measure of progress that the engines sweep, sweep-ram and auto go by: expressions, structural, sampled or exact
+    #[arg(long, value_name = "MEASURE", help_heading = "Search", hide_short_help = true)]
+    pub progress_measure: Option<String>,
+    /// Where the engines ndfs, semi-owcty, owcty, map, ddfs and map-ram store states [default: in RAM while they fit]
     #[arg(long, value_name = "NAME", value_enum, help_heading = "Experts", hide_short_help = true)]
     pub store: Option<StoreArgument>,
     /// With what to search.
@@ -107,6 +136,9 @@ pub struct CheckArguments {
     /// Write everything as one page of HTML that needs nothing else
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
+    /// Leave the explorer out of pages: they are smaller, and show what was found alone
+    #[arg(long, help_heading = "Output")]
+    pub html_static: bool,
     /// Write the verdicts as a JUnit file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
@@ -137,6 +169,26 @@ pub struct ReplayArguments {
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
+}
+
+/// Arguments of `view`.
+#[derive(Clone, Debug, Args)]
+pub struct ViewArguments {
+    /// A model, a trace that check wrote (.json), or the folder of a search
+    #[arg(value_name = "WHAT")]
+    pub what: PathBuf,
+    /// The model, if it is not where the trace or the search found it
+    #[arg(long, value_name = "MODEL", help_heading = "Model")]
+    pub model: Option<PathBuf>,
+    /// What is chosen about the model.
+    #[command(flatten)]
+    pub options: ModelOptionArguments,
+    /// The port to listen on, on 127.0.0.1 alone [default: one that is free]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = "Output")]
+    pub port: u16,
+    /// What searches may use.
+    #[command(flatten)]
+    pub resources: ResourceArguments,
 }
 
 /// Arguments of `simulate`.
@@ -216,10 +268,10 @@ pub struct LivenessArguments {
     /// Name an expression, for use in formulas (repeatable)
     #[arg(long = "atom", value_name = "NAME=E", value_parser = quantity::definition, help_heading = "Properties")]
     pub atoms: Vec<(String, String)>,
-    /// Check formulas on weakly fair runs only: fair to every process, or to P, Q, ...
+    /// Check formulas on fair runs only: weakly or strongly fair to every process, or to P, Q, ...
     ///
-    /// A run is weakly fair to a process that takes infinitely many steps or is disabled infinitely often.
-    #[arg(long, value_name = "weak[=P,Q]", value_parser = quantity::fairness, help_heading = "Properties")]
+    /// A run is weakly fair to a process that takes infinitely many steps or is disabled infinitely often, and strongly fair to one that takes infinitely many steps or is enabled finitely often.
+    #[arg(long, value_name = "weak|strong[=P,Q]", value_parser = quantity::fairness, help_heading = "Properties")]
     pub fair: Option<Fairness>,
 }
 
@@ -349,6 +401,9 @@ pub struct ExploreArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
+    /// The measure of progress that the engines sweep, sweep-ram and auto go by: expressions, structural, sampled or exact
+    #[arg(long, value_name = "MEASURE", help_heading = "Search", hide_short_help = true)]
+    pub progress_measure: Option<String>,
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,
@@ -373,6 +428,12 @@ pub struct ExploreArguments {
     /// Print the bits of each variable: declared, inferred, and observed
     #[arg(long, conflicts_with_all = ["dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub dump_layout: bool,
+    /// Print what measures of progress promise, from a sample of steps (of all with --progress-measure exact), instead of exploring
+    #[arg(long, conflicts_with_all = ["scc", "product", "dump_program", "dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
+    pub progress_report: bool,
+    /// Print the strongly connected components by size instead of exploring
+    #[arg(long, conflicts_with_all = ["product", "dump_program", "dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
+    pub scc: bool,
     /// Write all packed states to FILE, in the order found (one thread)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub dump_records: Option<PathBuf>,
@@ -472,6 +533,14 @@ pub struct TranslateArguments {
 pub struct ModelArguments {
     /// The model: a DVE (.dve) or Murphi (.m) file
     pub model: PathBuf,
+    /// What is chosen about it.
+    #[command(flatten)]
+    pub options: ModelOptionArguments,
+}
+
+/// What is chosen about a model.
+#[derive(Clone, Debug, Args)]
+pub struct ModelOptionArguments {
     /// Set a constant of the model (repeatable)
     #[arg(long = "const", value_name = "NAME=V", value_parser = quantity::constant, help_heading = "Model")]
     pub constants: Vec<(String, i64)>,

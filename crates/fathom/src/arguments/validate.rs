@@ -12,19 +12,20 @@ use fathom_check::questions::plan::Questions;
 use fathom_check::questions::property::{DeadlockKind, Faults};
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::engine::{Body, Chosen, Engine, Run, Threads};
+use fathom_search::engines::engine::{Body, Chosen, Engine, EngineOption, Run, Threads};
 use fathom_search::engines::{auto, registry, tier};
 
 use super::raw::{
     AuditArguments, CheckArguments, DeadlockArgument, DiskArguments, ExploreArguments, FaultsArgument,
-    FollowArguments, FollowResources, LivenessArguments, ModelArguments, OutputArguments, OverflowArgument,
-    ProgressArgument, QuestionArguments, ReplayArguments, ResourceArguments, SimulateArguments, StopArgument,
-    StoreArgument, SymmetryArgument, SymmetryArguments, VacuityArgument,
+    FollowArguments, FollowResources, LivenessArguments, ModelArguments, ModelOptionArguments,
+    OutputArguments, OverflowArgument, ProgressArgument, QuestionArguments, ReplayArguments,
+    ResourceArguments, SimulateArguments, StopArgument, StoreArgument, SymmetryArgument, SymmetryArguments,
+    VacuityArgument, ViewArguments,
 };
 use crate::report::text::bytes;
 use crate::settings::{
     AuditSettings, CheckSettings, Destination, Dump, ExploreSettings, FollowSettings, OutputSettings,
-    ProgressMode, ReplaySettings, ReportFiles, SimulateSettings, TraceFile, TraceFormat, Walk,
+    ProgressMode, ReplaySettings, ReportFiles, SimulateSettings, TraceFile, TraceFormat, ViewSettings, Walk,
 };
 
 /// The arguments do not make sense together.
@@ -45,7 +46,7 @@ impl ExploreArguments {
             }
             resources.threads = 1;
         }
-        let engine = self.disk.chosen(self.engine, &self.engine_options)?;
+        let engine = self.disk.chosen(self.engine, &self.engine_options, self.progress_measure.as_deref())?;
         refuse_depth(engine.engine, self.resources.max_depth)?;
         let disk = self.disk.validate(engine.engine)?;
         let graph = match (self.dot, self.aut) {
@@ -59,11 +60,13 @@ impl ExploreArguments {
                 "--json and the graph cannot both go to standard output: give one of them a file".into(),
             ));
         }
-        let dump = match (self.dump_program, self.dump_layout) {
-            (true, _) => Some(Dump::Program),
-            (false, true) => Some(Dump::Layout),
-            (false, false) => None,
-        };
+        let dumps = [
+            (self.dump_program, Dump::Program),
+            (self.dump_layout, Dump::Layout),
+            (self.progress_report, Dump::Progress),
+            (self.scc, Dump::Components),
+        ];
+        let dump = dumps.into_iter().find(|(asked, _)| *asked).map(|(_, dump)| dump);
         Ok(ExploreSettings {
             model: self.symmetry.choose(self.model.validate())?,
             engine,
@@ -81,7 +84,7 @@ impl ExploreArguments {
 impl CheckArguments {
     /// The settings that these arguments mean.
     pub fn validate(self) -> Result<CheckSettings, UsageError> {
-        let engine = self.disk.chosen(self.engine, &self.engine_options)?;
+        let engine = self.disk.chosen(self.engine, &self.engine_options, self.progress_measure.as_deref())?;
         refuse_depth(engine.engine, self.resources.max_depth)?;
         let Engine { name, threads, stores, .. } = engine.engine;
         if *threads == Threads::One && self.resources.threads.is_some_and(|threads| threads > 1) {
@@ -107,7 +110,7 @@ impl CheckArguments {
             Some(StoreArgument::Tier) => &tier::ENGINE,
             _ => &auto::ENGINE,
         };
-        let generation = self.disk.chosen(generation, &[])?;
+        let generation = self.disk.chosen(generation, &[], None)?;
         let disk = self.disk.validate(engine.engine)?;
         let mut questions = self.questions.validate()?;
         questions.liveness = self.liveness.validate()?;
@@ -130,6 +133,7 @@ impl CheckArguments {
             trace: self.trace.map(trace_file).transpose()?,
             files: ReportFiles {
                 html: self.html,
+                html_static: self.html_static,
                 junit: self.junit,
                 sarif: self.sarif,
                 annotate: self.annotate.is_some(),
@@ -211,9 +215,24 @@ fn engines(are: impl Fn(&Engine) -> bool) -> String {
 
 impl DiskArguments {
     /// An engine with its options. What is said in one word beside them is one of them.
-    fn chosen(&self, engine: &'static Engine, options: &[String]) -> Result<Chosen, UsageError> {
+    fn chosen(
+        &self,
+        engine: &'static Engine,
+        options: &[String],
+        measure: Option<&str>,
+    ) -> Result<Chosen, UsageError> {
+        let takes = |engine: &Engine| engine.options.iter().any(EngineOption::is_expression);
+        if measure.is_some() && !takes(engine) {
+            return Err(UsageError(format!(
+                "--progress-measure is for the engines {}, not for {}: choose one with --engine",
+                engines(takes),
+                engine.name
+            )));
+        }
+        let measure = measure.map(|measure| format!("measure={measure}"));
         let scans = self.plan.is_some() && engine.options.iter().any(|option| option.key == "plan");
         let options = options.iter().map(String::as_str).chain(scans.then_some("plan=scan"));
+        let options = options.chain(measure.as_deref());
         Chosen::with(engine, options).map_err(|error| UsageError(error.to_string()))
     }
 
@@ -240,6 +259,12 @@ impl DiskArguments {
                     engines(|engine| engine.resumes)
                 ),
             }));
+        }
+        if self.certify && engine.certificate == "none" {
+            let name = engine.name;
+            return Err(UsageError(format!(
+                "the engine {name} leaves no certificate: leave --certify or --engine out"
+            )));
         }
         let has_plan = engine.options.iter().any(|option| option.key == "plan");
         if self.plan.is_some() && matches!(engine.run, Run::States(_)) && !has_plan {
@@ -348,13 +373,17 @@ impl LivenessArguments {
 
 impl ModelArguments {
     fn validate(self) -> ModelSettings {
+        ModelSettings { path: self.model, options: self.options.validate() }
+    }
+}
+
+impl ModelOptionArguments {
+    fn validate(self) -> ModelOptions {
         let overflow = match self.overflow {
             OverflowArgument::Fault => Overflow::Fault,
             OverflowArgument::Wrap => Overflow::Wrap,
         };
-        let options =
-            ModelOptions { constants: self.constants, overflow, symmetry: false, max_loop: self.max_loop };
-        ModelSettings { path: self.model, options }
+        ModelOptions { constants: self.constants, overflow, symmetry: false, max_loop: self.max_loop }
     }
 }
 
@@ -436,6 +465,14 @@ const TRACE_FORMATS: [(&str, TraceFormat); 7] = [
     (".mmd", TraceFormat::Mermaid),
     (".vcd", TraceFormat::Vcd),
 ];
+
+impl ViewArguments {
+    /// What is meant.
+    pub fn validate(self) -> Result<ViewSettings, UsageError> {
+        let (options, resources) = (self.options.validate(), self.resources.validate()?);
+        Ok(ViewSettings { what: self.what, model: self.model, options, port: self.port, resources })
+    }
+}
 
 impl ReplayArguments {
     /// What is meant.

@@ -76,6 +76,7 @@ fn run_to_end(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exi
         questions: questions.as_ref(),
         faults: questions.as_ref().map_or(Faults::Stop, |questions| questions.faults),
         fair: &[],
+        strong: false,
         max_depth: None,
     };
     let assumptions = choices.assumptions(&model, None);
@@ -139,6 +140,7 @@ fn run_behaviour(
         questions: None,
         faults: if behaviour.stop_at_fault { Faults::Stop } else { Faults::Report },
         fair: &behaviour.fair,
+        strong: behaviour.strong,
         max_depth: None,
     };
     let assumptions = choices.assumptions(model, None);
@@ -256,6 +258,7 @@ fn summary(
                     kind.word()
                 )
             }
+            _ if kind.word() == &**name => format!("{name}: in none of them"),
             _ => format!("{} {name}: violated in none of them", kind.word()),
         });
     }

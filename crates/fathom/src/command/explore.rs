@@ -1,7 +1,7 @@
 //! `fathom explore`: how many states does a model have, and how do they lie?
 
 use anyhow::Context;
-use fathom_check::answers::{explore, widths};
+use fathom_check::answers::{explore, progress_report, widths};
 use fathom_check::engines::liveness_search;
 use fathom_check::export::{self, GraphFormat, RecordFile};
 use fathom_check::folder::home::Home;
@@ -15,7 +15,7 @@ use fathom_search::engines::engine::Files;
 use super::{Output, granted, home, print, print_summary, read_model, say, searched, settle, watcher};
 use crate::observer::Watcher;
 use crate::report::json::{self, Report};
-use crate::report::{Exit, text};
+use crate::report::{self, Exit, text};
 use crate::session::Session;
 use crate::settings::{Dump, ExploreSettings};
 
@@ -83,8 +83,13 @@ fn home_of(
     }
     let identity = match product {
         Some(property) => {
-            let system =
-                liveness_search::product(model, property, &property.automaton, &[], Execution::Interpreted)?;
+            let system = liveness_search::product(
+                model,
+                property,
+                &property.automaton,
+                (&[], false),
+                Execution::Interpreted,
+            )?;
             Identity::of_exploration(model, &settings.model, product, system.shape())
         }
         None => {
@@ -121,6 +126,16 @@ fn dumped(
         Dump::Layout => {
             let watcher = watcher(session, &settings.output, &settings.resources, None)?;
             widths::table(model, &widths::observe(model, &settings.resources, &watcher)?)
+        }
+        Dump::Progress => {
+            let watcher = watcher(session, &settings.output, &settings.resources, None)?;
+            let measure = settings.engine.expression();
+            let found = progress_report::report(model, measure, &settings.resources, &watcher)?;
+            report::progress::report(&found)
+        }
+        Dump::Components => {
+            let watcher = watcher(session, &settings.output, &settings.resources, None)?;
+            report::progress::components(&progress_report::scc(model, &settings.resources, &watcher)?)
         }
     })
 }

@@ -6,10 +6,12 @@ pub mod engines;
 pub mod explore;
 pub mod follow;
 pub mod help;
+pub mod lsp;
 mod output;
 pub mod replay;
 pub mod simulate;
 pub mod translate;
+pub mod view;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

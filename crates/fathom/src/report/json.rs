@@ -13,7 +13,7 @@ use fathom_check::model::assemble::Model;
 use fathom_check::questions::unchecked::Unchecked;
 use fathom_check::trace::{Told as ToldTrace, Trace};
 use fathom_lang::source::SourceText;
-use fathom_search::task::Duplicates;
+use fathom_search::task::{Duplicates, ProgressFigures};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
@@ -70,6 +70,9 @@ pub struct Report<'a> {
     /// Candidates that were known already; left out where the engine does not count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<DuplicateFigures>,
+    /// What was seen of the measure of progress; left out where the search does not go by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressReport>,
     /// How random walks ended, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub walks: Option<WalkFigures>,
@@ -196,6 +199,33 @@ pub struct DuplicateFigures {
     pub missed: Option<u64>,
 }
 
+/// What was seen of the measure of progress.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProgressReport {
+    /// What it is made of; null if nobody knows.
+    pub measure: Option<String>,
+    /// Sweeps.
+    pub sweeps: u64,
+    /// Buckets that had states to expand.
+    pub buckets: u64,
+    /// States of the largest.
+    pub largest_bucket: u64,
+    /// Steps to greater values.
+    pub forward: u64,
+    /// Steps to the same value.
+    pub stationary: u64,
+    /// Steps to smaller values.
+    pub regress: u64,
+}
+
+impl ProgressReport {
+    fn of(figures: ProgressFigures, measure: Option<&str>) -> ProgressReport {
+        let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = figures;
+        let measure = measure.map(str::to_owned);
+        ProgressReport { measure, sweeps, buckets, largest_bucket, forward, stationary, regress }
+    }
+}
+
 impl DuplicateFigures {
     /// None if nothing was counted.
     fn of(duplicates: Duplicates) -> Option<DuplicateFigures> {
@@ -311,6 +341,7 @@ impl<'a> Report<'a> {
             states_estimate: counts.states_estimate,
             visits: counts.visits,
             duplicates: DuplicateFigures::of(counts.duplicates),
+            progress: counts.progress.map(|figures| ProgressReport::of(figures, counts.measure.as_deref())),
             walks: counts.walks,
             edges: counts.edges,
             transitions: counts.transitions,

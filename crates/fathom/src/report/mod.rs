@@ -5,6 +5,7 @@ pub mod escape;
 pub mod formats;
 pub mod json;
 pub mod page;
+pub mod progress;
 pub mod say;
 pub mod state;
 pub mod text;

@@ -297,6 +297,9 @@ pub fn figures(exploration: &Exploration, stats: bool) -> String {
     if let Some(figures) = &counts.progress {
         lines.push(("progress", progress(figures)));
     }
+    if let Some(measure) = &counts.measure {
+        lines.push(("measure", Printable(measure).to_string()));
+    }
     lines.push(("engine", engine(exploration)));
     lines.push(("state size", plural(u64::from(exploration.record_bits), "bit")));
     if let Some(checksum) = &counts.checksum {

@@ -304,6 +304,7 @@ mod tests {
         let settings = LivenessSettings {
             engine: Chosen::plain(&ndfs::ENGINE),
             fair: Vec::new(),
+            strong: false,
             faults: Faults::Stop,
             generation: Chosen::plain(&ram::ENGINE),
             stack: None,

@@ -31,7 +31,7 @@ pub struct Settings {
     pub stop_at_first: bool,
     /// The most steps of a path.
     pub max_depth: Option<u64>,
-    /// The bytes of the stack.
+    /// The most bytes of the stack.
     pub stack_bytes: usize,
 }
 
@@ -90,7 +90,7 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<Outcome, SearchError> {
     let columns = Columns { labels: true, actions: true, ..Columns::NONE };
-    let path = InMemory::limited(room.budget(), system.shape().words(), settings.stack_bytes)?;
+    let path = InMemory::up_to(room.budget(), system.shape().words(), settings.stack_bytes)?;
     let mut walk = Walk::new(system, columns, Box::new(path), room, observer)?;
     walk.max_depth = settings.max_depth;
     let mut look = Look::new(system, settings);
@@ -127,7 +127,6 @@ pub(crate) struct Walk<'a> {
     pub(crate) path: Box<dyn PathStack>,
     pub(crate) steps: Steps,
     charge: Charge,
-    record: Vec<u64>,
     /// Places of steps to states that are known; of the state on top, if it is new.
     known: Vec<u32>,
     new: Vec<u32>,
@@ -165,7 +164,6 @@ impl<'a> Walk<'a> {
             path,
             charge: budget.charge("expansion", Steps::bytes_for(shape, columns, capacity))?,
             steps: Steps::new(shape, columns, capacity),
-            record: Vec::new(),
             known: Vec::new(),
             new: Vec::new(),
             colour: Colour::FIRST,
@@ -250,6 +248,7 @@ impl<'a> Walk<'a> {
                 return Ok(Ending::Stopped);
             }
             self.enter()?;
+            visited.prepare(self.colour, self.steps.targets());
             if let Some(ending) = purpose.enter(self)? {
                 return Ok(ending);
             }
@@ -260,11 +259,10 @@ impl<'a> Walk<'a> {
 
     /// Enters and expands the state on top. It is accepting if its steps carry mark 0.
     fn enter(&mut self) -> Result<(), SearchError> {
-        self.record.clear();
-        self.record.extend_from_slice(self.path.top_record());
-        let charge = &mut self.charge;
-        let source = Records::new(&self.record, self.record.len());
-        expand_some(self.system, source, &mut self.steps, &mut |bytes| charge.resize(bytes))?;
+        let Walk { system, path, steps, charge, .. } = &mut *self;
+        let top = path.top_record();
+        let source = Records::new(top, top.len());
+        expand_some(*system, source, steps, &mut |bytes| charge.resize(bytes))?;
         let steps = &self.steps;
         let accepting = steps.columns().marks && steps.step_count() > 0 && steps.marks(0).0 & 1 == 1;
         self.path.enter(accepting)?;
@@ -292,9 +290,12 @@ impl<'a> Walk<'a> {
     /// Puts the steps to states that are not known on the stack, the first on top.
     fn push_steps(&mut self) -> Result<(), SearchError> {
         let Walk { path, steps, known, .. } = self;
-        let is_known = |step: usize| known.binary_search(&(step as u32)).is_ok();
-        for step in (0..steps.step_count()).rev().filter(|step| !is_known(*step)) {
-            path.push(steps.target(step), steps.action(step))?;
+        for step in (0..steps.step_count()).rev() {
+            if known.last() == Some(&(step as u32)) {
+                known.pop();
+            } else {
+                path.push(steps.target(step), steps.action(step))?;
+            }
         }
         Ok(())
     }

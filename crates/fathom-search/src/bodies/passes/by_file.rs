@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! kept       one sorted run: the states that are left, each with a number
-//! offer      a target with a number, to a sort that sums the numbers of equal targets: each step counts, however many lead to a state
-//! settle     what was offered, in order, beside the kept states and beside what they were offered before; what is of a kept state is added to its sum
-//! turn       a state for which the join says that its new sum gives it one: it waits in a log
+//! offer      a target with a value, to a sort that joins the values of equal targets: their sum, where each step counts, however many lead to a state; or the greatest
+//! settle     what was offered, in order, beside the kept states and beside what they were offered before; what is of a kept state is joined to its value
+//! turn       a state for which the join says that what it was offered gives it one: it waits in a log, perhaps with a word
 //! ```
 //! At first states have a turn by the number that they have: the run is scanned. Unlike in RAM, what changes during a turn is known after the next settling only, so a state whose value changes before its turn has another.
 //!
@@ -57,21 +57,38 @@ impl Targets for Kept<'_> {
     }
 }
 
-/// What sums mean to states.
+/// What values mean to states.
 pub(crate) trait FileJoin: Sync {
     /// What a state has in its turn.
     type Turn: Copy;
-    /// What every state has in a turn that a sum gave it.
-    const LATER_TURN: Self::Turn;
+    /// Words that wait with a state until it has a turn that it was given later: none, or one.
+    const WORDS: usize = 0;
 
     /// What a state has in the first turn, if it has one, by the number that it has.
     fn first_turn(&self, number: u64) -> Option<Self::Turn>;
 
-    /// Whether a state with a number has a turn when the sum of what it was offered, if it was offered anything, has grown.
-    fn has_turn(&self, number: u64, before: Option<u64>, now: u64) -> bool;
+    /// What becomes of what a state with a number is offered, beside what it was offered before, if it was offered anything.
+    fn settle(&self, number: u64, before: Option<u64>, offer: u64) -> Settled;
+
+    /// What a state has in a later turn, by the word that waited with it.
+    fn turn(&self, word: u64) -> Self::Turn;
 }
 
-/// Sums in files, of states that are kept.
+/// What becomes of an offer.
+pub(crate) struct Settled {
+    /// Whether it is joined to the state's value: not if that is as great already.
+    pub(crate) added: bool,
+    /// The word that waits with the state until its turn, if this gives it one.
+    pub(crate) turn: Option<u64>,
+}
+
+/// Values between two settlings, as files.
+pub(crate) trait Snapshots: Sync {
+    /// What there is after a settling, so that a commit can name it; none before the first one that is of offers.
+    fn snapshot(&self) -> Result<Option<Snapshot>, SearchError>;
+}
+
+/// Values in files, of states that are kept.
 pub(crate) struct ByFile<'a, J> {
     kept: &'a Kept<'a>,
     place: &'a ValueRuns,
@@ -111,10 +128,10 @@ struct TurnLog {
     block: usize,
 }
 
-/// Sums between two settlings, as files.
+/// What is between two settlings, as files.
 pub(crate) struct Snapshot {
-    /// Runs of sums, the newest last: they last.
-    pub(crate) sums: Vec<String>,
+    /// Runs of values, the newest last: they last.
+    pub(crate) values: Vec<String>,
     /// The log of those who have a turn, if it has a file, and how it stands.
     pub(crate) turns: Option<String>,
     pub(crate) log: LogPlace,
@@ -150,13 +167,14 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
 
     /// Goes on from a snapshot.
     pub(crate) fn taken_up(self, snapshot: &Snapshot) -> Result<Self, SearchError> {
-        let sums = snapshot.sums.iter().map(|name| self.place.open(name)).collect::<Result<_, _>>()?;
+        let sums = snapshot.values.iter().map(|name| self.place.open(name)).collect::<Result<_, _>>()?;
         let [block, blocks, count] = snapshot.log;
         let turns = match &snapshot.turns {
             Some(name) => {
                 let block = usize::try_from(block).map_err(|_| SearchError::Boundary)?;
                 let mark = Mark([blocks, count, 0, 0, 0, 0]);
-                let (volume, words, budget) = (self.place.volume(), self.place.words(), self.place.budget());
+                let (volume, budget) = (self.place.volume(), self.place.budget());
+                let words = self.place.words() + J::WORDS;
                 let log = RecordLog::resume(volume, name, KIND, words, block, mark, budget)?;
                 Turns::TakenUp(TurnLog { log, block })
             }
@@ -164,19 +182,6 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
         };
         let inner = Inner { sums: Deltas::of(sums), offers: None, turns, waiting: 0 };
         Ok(ByFile { inner: Mutex::new(inner), ..self })
-    }
-
-    /// What there is after a settling, so that a commit can name it; none before the first one that is of offers.
-    pub(crate) fn snapshot(&self) -> Result<Option<Snapshot>, SearchError> {
-        let Inner { sums, turns, .. } = &mut *lock(&self.inner);
-        let Turns::Waiting(TurnLog { log, block }, _) = turns else { return Ok(None) };
-        let Mark([blocks, count, ..]) = log.mark()?;
-        sums.runs().iter().try_for_each(Run::sync)?;
-        Ok(Some(Snapshot {
-            sums: sums.runs().iter().map(|run| run.name().to_owned()).collect(),
-            turns: log.file_name().map(str::to_owned),
-            log: [*block as u64, blocks, count],
-        }))
     }
 
     /// The sums.
@@ -192,7 +197,7 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
     /// Adds what was offered to sums; gives the log of those who have a turn then.
     fn add_offers(&self, inner: &mut Inner<'a>) -> Result<TurnLog, SearchError> {
         let place = self.place;
-        let mut turns = TurnLog::new(place)?;
+        let mut turns = TurnLog::new(place, J::WORDS)?;
         let Some(offers) = inner.offers.take() else { return Ok(turns) };
         let offers = offers.finish()?;
         let mut delta = place.writer()?;
@@ -217,6 +222,7 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
         let (mut kept, mut before) = (place.look_up(&self.kept.run)?, sums.look_ups(place)?);
         let mut numbers = ChargedVec::with_capacity(place.budget(), "values found", 0)?;
         let mut summed = ChargedVec::with_capacity(place.budget(), "values found", 0)?;
+        let mut waiting = vec![0; words + J::WORDS];
         while offers.advance()? {
             if self.observer.stop() {
                 return Err(SearchError::Stopped);
@@ -227,10 +233,15 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
             for ((key, offer), (number, before)) in offered.zip(numbers.iter().zip(summed.iter())) {
                 let Some(number) = *number else { continue };
                 // The defect loses that several steps lead to one state.
-                let offer = if is_chosen("file-sums") { (*offer).min(1) } else { *offer };
-                delta.push_with(key, &[offer])?;
-                if self.join.has_turn(number, *before, before.unwrap_or(0) + offer) {
-                    turns.append(key)?;
+                let offer = if is_chosen("file-sums") { (*offer).min(3) } else { *offer };
+                let Settled { added, turn } = self.join.settle(number, *before, offer);
+                if added {
+                    delta.push_with(key, &[offer])?;
+                }
+                if let Some(word) = turn {
+                    waiting[..words].copy_from_slice(key);
+                    waiting[words..].fill(word);
+                    turns.append(&waiting)?;
                 }
             }
         }
@@ -257,10 +268,11 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
                 }
             }
             Turns::Waiting(log, reader) => {
-                let mut key = vec![0; self.place.words()];
-                while states.len() < most && reader.next(&log.log, &mut key)? {
-                    states.push(&key);
-                    has.push(J::LATER_TURN);
+                let words = self.place.words();
+                let mut waiting = vec![0; words + J::WORDS];
+                while states.len() < most && reader.next(&log.log, &mut waiting)? {
+                    states.push(&waiting[..words]);
+                    has.push(self.join.turn(waiting.get(words).copied().unwrap_or(0)));
                 }
             }
             Turns::First | Turns::TakenUp(_) | Turns::Nobody => {
@@ -268,6 +280,20 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
             }
         }
         Ok(())
+    }
+}
+
+impl<J: FileJoin> Snapshots for ByFile<'_, J> {
+    fn snapshot(&self) -> Result<Option<Snapshot>, SearchError> {
+        let Inner { sums, turns, .. } = &mut *lock(&self.inner);
+        let Turns::Waiting(TurnLog { log, block }, _) = turns else { return Ok(None) };
+        let Mark([blocks, count, ..]) = log.mark()?;
+        sums.runs().iter().try_for_each(Run::sync)?;
+        Ok(Some(Snapshot {
+            values: sums.runs().iter().map(|run| run.name().to_owned()).collect(),
+            turns: log.file_name().map(str::to_owned),
+            log: [*block as u64, blocks, count],
+        }))
     }
 }
 
@@ -338,9 +364,9 @@ impl<'a, J: FileJoin> Values for ByFile<'a, J> {
 
 impl TurnLog {
     /// Nobody is in it.
-    fn new(place: &ValueRuns) -> Result<TurnLog, SearchError> {
+    fn new(place: &ValueRuns, more_words: usize) -> Result<TurnLog, SearchError> {
         let block = (place.budget().limit() / 64).clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX);
-        let (name, words) = (place.fresh_name(), place.words());
+        let (name, words) = (place.fresh_name(), place.words() + more_words);
         let log = RecordLog::new(place.volume(), &name, KIND, words, block, place.budget())?;
         Ok(TurnLog { log, block })
     }

@@ -36,7 +36,8 @@ impl<'a, S: Targets + Sync> Shift for Turns<'_, 'a, S> {
                     self.stopped.store(true, Ordering::Relaxed);
                 }
             }
-            Ok(())
+            // Settling wants memory, and no steps.
+            expander.give_back()
         };
         turns().inspect_err(|_| self.stopped.store(true, Ordering::Relaxed))
     }

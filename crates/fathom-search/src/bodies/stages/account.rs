@@ -111,6 +111,7 @@ impl<'a> Account<'a> {
     /// Closes the next layer: from here on what was counted of the one before it counts.
     fn close<P: StagePolicy>(&mut self, workers: &StageWorkers<'_, P>) -> Result<(), SearchError> {
         let began = Instant::now();
+        workers.all().iter_mut().try_for_each(|own| own.buffers.give_back(self.task))?;
         self.tell_closing();
         let closed = shift::close(workers)?;
         self.pending.cost.close += began.elapsed();

@@ -89,7 +89,8 @@ pub static ENGINE: Engine = Engine {
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let FilePlace { volume, tag, lasts, limit, commit_every, .. } = *ask.place;
     // Without a bound every goal may be at hand: that is breadth-first, and as right.
-    let bound = ask.measure.unwrap_or(&|records, values| values.resize(values.len() + records.len(), 0));
+    let nothing: Measure<'_> = &|records, values| values.resize(values.len() + records.len(), 0);
+    let bound = ask.measure.map_or(nothing, |measure| measure.values);
     // A queue that takes priorities in any order has one more file for each time that it was committed and taken up: only a search that does not last has it.
     let far = lasts || ask.chosen.option("ties") == Some("far");
     let ties = if far { Ties::Far } else { Ties::Near };
@@ -103,6 +104,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
         kept: Kept::Layers(Box::new(policy.into_layers())),
         used,
         closing: None,
+        measure: None,
     })
 }
 

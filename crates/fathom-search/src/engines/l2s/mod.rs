@@ -124,6 +124,7 @@ pub fn run(
         lasso,
         fault,
         no_room: None,
+        told: Vec::new(),
     })
 }
 

@@ -5,24 +5,24 @@
 //! layers of the first search.
 //!
 //! Memory: that of the first search, and after it whatever there is: buffers. I/O: per round and mark a sort of all steps between states that are left, and for each level of reaching and trimming a merge with what it touches. Not on
-//! the fly.
+//! the fly. Time: each pass expands a state once.
 
-mod checkpoint;
 mod elimination;
 
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::{Run, Tag};
 use fathom_disk::value::Join;
 
-use self::checkpoint::{CheckpointLog, Committed};
-use self::elimination::{Elimination, Passes};
+use self::elimination::{Elimination, MARKED, Numbers, Passes};
 use super::engine::{AskGenerated, Body, Engine, Files, Marks, Run as EngineRun, Store, Threads};
 use crate::bodies::passes::by_file::{Kept, Snapshot};
+use crate::bodies::passes::lasting::{Committed, PassCommits};
 use crate::error::SearchError;
+use crate::expansion::threads_within;
 use crate::files::closed_set::{ALL_RECUR, Reached, Recurs};
 use crate::files::value_runs::ValueRuns;
 use crate::liveness::cycle_on_disk;
-use crate::liveness::rounds::{self, Position};
+use crate::liveness::rounds::{self, Position, Wanted};
 use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::proof::ranks::RankLog;
 use crate::traces::lasso::Lasso;
@@ -77,6 +77,8 @@ pub fn run_certified(
 /// Where ranks go.
 type Certificate<'c> = (&'c mut RunDirectory, Tag);
 
+/// What its cursors begin with: no other engine's do.
+const VERSION: u64 = u64::from_le_bytes(*b"owcty  2");
 /// What files of values begin with.
 const PREFIX: &str = "kept";
 /// The part of memory that the states are put in order with: one in so many.
@@ -90,10 +92,10 @@ fn proven(
     let Search { system, weak, recurs, volume, room, .. } = *search;
     // Ranks of an automaton that is not weak are of all states.
     let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { recurs };
-    let place = ValueRuns::new(volume, room.budget(), system.shape(), Join::Sum, PREFIX)?;
+    let place = ValueRuns::new(volume, room.budget(), system.shape(), Join::SumAndBit, PREFIX)?;
     let (mut outcome, kept, ranks) = match &mut certificate {
         Some((directory, tag)) => {
-            let committed = Committed::of(directory)?;
+            let committed = Committed::of(directory, VERSION)?;
             if committed.is_none() && directory.committed().is_some() {
                 // Whatever another engine has left there is of no use.
                 directory.commit(&[], &[])?;
@@ -103,7 +105,7 @@ fn proven(
         }
         None => {
             let kept = Kept { recurs, run: in_order(search, reached, recurs, &place)? };
-            let (outcome, kept) = passes(search, &place, begun(kept), None)?;
+            let (outcome, kept) = passes(search, &place, begun(search, kept), None)?;
             (outcome, kept, None)
         }
     };
@@ -112,11 +114,17 @@ fn proven(
     }
     outcome.left = kept.run.count();
     match (&mut certificate, ranks) {
-        (Some((directory, _)), Some(ranks)) if outcome.left == 0 => {
+        (Some((directory, _)), Some(ranks)) if outcome.left == 0 && !outcome.unranked => {
             drop(kept);
             outcome.classes = Some(ranks.finish(directory)?.count());
         }
-        _ if outcome.left == 0 => {}
+        (certificate, ranks) if outcome.left == 0 => {
+            drop(ranks);
+            if let Some((directory, _)) = certificate {
+                // Ranks of states that were taken away for a request prove nothing.
+                directory.commit(&[], &[])?;
+            }
+        }
         (certificate, ranks) => {
             drop(ranks);
             let mut figures = (0, 0);
@@ -137,13 +145,15 @@ fn proven(
 struct Begun<'r> {
     kept: Kept<'r>,
     position: Position,
-    counted: bool,
+    numbers: Numbers,
     snapshot: Option<Snapshot>,
 }
 
-fn begun(kept: Kept<'_>) -> Begun<'_> {
+fn begun<'r>(search: &Search<'_>, kept: Kept<'r>) -> Begun<'r> {
     let position = Position { before: kept.run.count(), ..Position::default() };
-    Begun { kept, position, counted: false, snapshot: None }
+    let by_state = search.accepting.is_some() && !search.weak;
+    let numbers = if by_state { Numbers::BY_STATE } else { Numbers::UNKNOWN };
+    Begun { kept, position, numbers, snapshot: None }
 }
 
 /// Passes, until nothing changes: what they came to, and the states that are left.
@@ -151,20 +161,22 @@ fn passes<'a>(
     search: &Search<'_>,
     place: &ValueRuns,
     begun: Begun<'a>,
-    mut lasting: Option<(&RankLog, CheckpointLog<'_>)>,
+    mut lasting: Option<(&RankLog, PassCommits<'_>)>,
 ) -> Result<(Outcome, Kept<'a>), SearchError> {
     let Search { system, weak, threads, disk_room, observer, .. } = *search;
-    let passes =
-        Passes { system, only_marked: weak, threads: threads.max(1), place, room: disk_room, observer };
-    let Begun { kept, mut position, counted, snapshot: taken_up } = begun;
+    let threads = threads_within(place.budget(), system.shape(), threads);
+    let passes = Passes { system, only_marked: weak, threads, place, room: disk_room, observer };
+    let Begun { kept, mut position, numbers, snapshot: taken_up } = begun;
     let ranks = lasting.as_ref().map(|(ranks, _)| *ranks);
     let stored_bytes = kept.run.bytes();
     let log = lasting.as_mut().map(|(_, log)| log);
-    let mut left = Elimination { passes, kept, counted, taken_up, ranks, log, visits: 0, edges: 0 };
+    let mut left = Elimination { passes, kept, numbers, taken_up, ranks, log, visits: 0, edges: 0 };
     let marks = if weak { 0 } else { system.shape().mark_count };
-    let finished = rounds::run(&mut left, &mut position, (marks, weak))?;
-    let Elimination { kept, visits, edges, .. } = left;
+    let wanted = Wanted { marks, pairs: system.shape().pair_count, weak };
+    let finished = rounds::run(&mut left, &mut position, wanted)?;
+    let Elimination { kept, visits, edges, numbers, .. } = left;
     let outcome = Outcome {
+        unranked: numbers.served,
         stopped: !finished,
         rounds: position.rounds,
         visits,
@@ -186,44 +198,46 @@ fn ranked_passes<'a>(
 ) -> Result<(Outcome, Kept<'a>, Option<RankLog>), SearchError> {
     let taken_up = committed.as_ref().map(|committed| committed.position.rounds);
     let (ranks, begun) = match committed {
-        Some(Committed { position, kept, counted, snapshot, classes, ranks: runs, made, files }) => {
+        Some(Committed { position, kept, note, snapshot, classes, ranks: runs, made, files }) => {
             place.resume(made);
             place.set_committed(files);
             let kept = Kept { recurs, run: place.open(&kept)? };
-            (ranks.taken_up(classes, runs), Begun { kept, position, counted, snapshot })
+            let numbers = Numbers::of_bits(note);
+            (ranks.taken_up(classes, runs), Begun { kept, position, numbers, snapshot })
         }
         None => {
             let kept = Kept { recurs, run: in_order(search, reached, recurs, place)? };
             if search.weak {
                 ranks.take_others(reached, recurs, search.observer)?;
             }
-            (ranks, begun(kept))
+            (ranks, begun(search, kept))
         }
     };
-    let mut log = CheckpointLog::new(directory, &ranks, place, search.commit_every);
+    let mut log = PassCommits::new(directory, VERSION, Some(&ranks), place, search.commit_every);
     if taken_up.is_none() {
-        log.commit(begun.position, &begun.kept.run, begun.counted, None)?;
+        log.commit(begun.position, &begun.kept.run, begun.numbers.to_bits(), None)?;
     }
     let (outcome, kept) = passes(search, place, begun, Some((&ranks, log)))?;
     Ok((Outcome { taken_up, ..outcome }, kept, Some(ranks)))
 }
 
-/// What was reached and may recur, in one run; numbers mean nothing yet.
+/// What was reached and may recur, in one run; their numbers tell which are accepting, if that is a matter of states.
 fn in_order(
     search: &Search<'_>,
     reached: &dyn Reached,
     recurs: Recurs<'_>,
     place: &ValueRuns,
 ) -> Result<Run, SearchError> {
-    let Search { volume, observer, .. } = *search;
+    let Search { volume, observer, accepting, .. } = *search;
     let (budget, words) = (place.budget(), place.words());
+    let number = |key: &[u64]| accepting.map_or(0, |accepting| u64::from(accepting(key)) * MARKED);
     let mut writer = place.writer()?;
     reached.visit_sorted(volume, budget, observer, budget.free() / ORDER_PART, &mut |keys| {
         if observer.stop() {
             return Err(SearchError::Stopped);
         }
         let recurring = keys.chunks_exact(words).filter(|key| recurs(key));
-        Ok(recurring.into_iter().try_for_each(|key| writer.push_with(key, &[0]))?)
+        Ok(recurring.into_iter().try_for_each(|key| writer.push_with(key, &[number(key)]))?)
     })?;
     Ok(writer.finish_run(false)?)
 }

@@ -12,7 +12,7 @@ use fathom_model::record::Records;
 use super::checkpoint::{Checkpoint, CheckpointLog};
 use crate::bodies::passes::{Passes, Task};
 use crate::error::SearchError;
-use crate::liveness::rounds::{self, Left, Position};
+use crate::liveness::rounds::{self, Left, Position, Wanted};
 use crate::proof::ranks::RankLog;
 use crate::stores::bits::Bits;
 use crate::stores::counters::Counters;
@@ -50,7 +50,8 @@ pub(super) fn run(
     let lasts = log.is_some();
     let mut elimination = Elimination { passes, ranks, log, left, counters: None };
     let marks = if task.only_marked { 0 } else { task.system.shape().mark_count };
-    let finished = rounds::run(&mut elimination, &mut position, (marks, task.only_marked))?;
+    let finished =
+        rounds::run(&mut elimination, &mut position, Wanted { marks, pairs: 0, weak: task.only_marked })?;
     let Elimination { mut passes, left, .. } = elimination;
     let (visits, edges, graph_bytes) = passes.figures();
     if !lasts {

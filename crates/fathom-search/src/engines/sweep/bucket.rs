@@ -13,7 +13,8 @@ use fathom_disk::run::{Prober, RunConfig, RunWriter};
 use fathom_disk::set::{KeyStream, Sorter, Tiers};
 use fathom_disk::table::Table;
 
-use super::earlier::prober;
+use super::earlier::{Earlier, prober};
+use super::line::Line;
 use super::sizes::Sizes;
 use crate::files::place::Place;
 
@@ -25,6 +26,8 @@ pub(super) struct Bucket {
     /// What the table may take, which is taken from the search's own.
     table_budget: Budget,
     _table_charge: Charge,
+    /// Whether what earlier sweeps know of this bucket is met.
+    earlier: Loaded,
     /// What went to disk of this bucket, and what denies most of what did not.
     parts: Tiers,
     filter: Option<Bloom>,
@@ -39,6 +42,19 @@ pub(super) struct Bucket {
     _new_charge: Charge,
 }
 
+/// What of earlier sweeps is among what was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loaded {
+    /// Nobody has tried.
+    NotYet,
+    /// All that belongs to the bucket is met.
+    All,
+    /// There is too much of it: the filter knows it.
+    Filtered,
+    /// There is too much of it, and no memory for a filter.
+    TooMuch,
+}
+
 /// Bits of the filter per key that a table holds, about: a part of the table's memory, so that what the table spills once or twice is denied well.
 const FILTER_PART: usize = 4;
 
@@ -50,6 +66,7 @@ impl Bucket {
             table: usable_table(place, &table_budget),
             _table_charge: place.budget.charge("bucket", sizes.table_bytes)?,
             table_budget,
+            earlier: Loaded::NotYet,
             parts: Tiers::new(sizes.fan),
             filter: None,
             filter_blocks,
@@ -70,12 +87,58 @@ impl Bucket {
             names.iter().try_for_each(|name| place.volume.remove(name))?;
         }
         self.filter = None;
+        self.earlier = Loaded::NotYet;
         if self.table.as_ref().is_some_and(|table| table.bytes() > self.table_budget.limit() / 2) {
             // What it has of other buckets would soon have to go to disk with those of this one.
             self.table = None;
             self.table = Some(Table::new(place.width.bits(), &self.table_budget)?);
         }
         Ok(())
+    }
+
+    /// Whether what earlier sweeps know of the bucket was met.
+    pub(super) fn knows_earlier(&self) -> bool {
+        self.earlier == Loaded::All
+    }
+
+    /// Meets what earlier sweeps know of the values of a line, unless that is too much.
+    pub(super) fn meet_earlier(
+        &mut self,
+        place: &Place,
+        sizes: &Sizes,
+        earlier: &mut Earlier,
+        line: Line,
+    ) -> Result<(), DiskError> {
+        let Bucket { table: Some(table), new, table_budget, .. } = self else { return Ok(()) };
+        if self.earlier != Loaded::NotYet || earlier.is_empty() {
+            return Ok(());
+        }
+        earlier.let_go(place)?;
+        let room = table_budget.limit() / 4 * 3;
+        let all = earlier.load(place, sizes, line, &mut |records| {
+            new.clear();
+            table.insert_batch(records, new).is_ok() && table.bytes() <= room
+        })?;
+        self.earlier = match all {
+            true => Loaded::All,
+            // One that does not know what is on disk already would deny it.
+            false if self.filter.is_none() && self.parts.runs().next().is_some() => Loaded::TooMuch,
+            false => {
+                let words = place.width.words();
+                self.make_filter();
+                earlier.load(place, sizes, line, &mut |records| {
+                    self.filter.iter_mut().for_each(|filter| filter.insert_batch(records, words));
+                    true
+                })?;
+                if self.filter.is_some() { Loaded::Filtered } else { Loaded::TooMuch }
+            }
+        };
+        Ok(())
+    }
+
+    /// What denies most states that earlier sweeps do not know, if there is something.
+    pub(super) fn earlier_filter(&self) -> Option<&Bloom> {
+        self.filter.as_ref().filter(|_| self.earlier == Loaded::Filtered)
     }
 
     /// Leaves those of some ascending records in `fresh` that were not met, at most a piece; they are met from now on.
@@ -108,13 +171,20 @@ impl Bucket {
 
     /// Notes in the filter what goes to disk.
     fn note(&mut self, records: &[u64], words: usize) {
-        if self.filter.is_none() && self.filter_blocks > 0 && self.parts.runs().next().is_none() {
-            // Its memory was taken with the table's.
-            let keys = (self.filter_blocks * 512 / 8) as u64;
-            self.filter = Bloom::new(self.filter_blocks, keys, &Budget::unlimited()).ok();
+        if self.parts.runs().next().is_none() {
+            self.make_filter();
         }
         if let Some(filter) = &mut self.filter {
             filter.insert_batch(records, words);
+        }
+    }
+
+    /// Makes the filter, if there is memory for one and it is not there.
+    fn make_filter(&mut self) {
+        if self.filter.is_none() && self.filter_blocks > 0 {
+            // Its memory was taken with the table's.
+            let keys = (self.filter_blocks * 512 / 8) as u64;
+            self.filter = Bloom::new(self.filter_blocks, keys, &Budget::unlimited()).ok();
         }
     }
 

@@ -4,7 +4,7 @@
 //! cursor, all numbers 8 bytes:
 //!
 //! ```text
-//! value of the bucket, or of none | its first stage | first stage of the sweep | figures (6) | keep | queue | length of its name, name | length of its mark, mark | hash of the measure's text
+//! whether there is a bucket, its first and last value | its first stage | first stage of the sweep | figures (6) | keep | queue | length of its name, name | length of its mark, mark | hash of the measure's text
 //! ```
 //! What was pushed since the boundary may be in the queue, too: those candidates are offered again when the stage is expanded again. What was met of the bucket is made of its stages.
 
@@ -17,6 +17,7 @@ use fathom_disk::run::{Run, RunConfig};
 use fathom_disk::set::KeyStream;
 use fathom_disk::storage::Phase;
 
+use super::line::Line;
 use super::sweeps::{self, sorted_stages};
 use super::{Measure, Options, Queue, Sizes, Sweep, Waiting, make_queue};
 use crate::bytes::{Reader, put_u64};
@@ -38,7 +39,7 @@ const QUEUE: u8 = 3;
 /// How a sweep stands, beside its files.
 #[derive(Debug)]
 struct Stand {
-    at: Option<u64>,
+    at: Option<Line>,
     bucket_from: u64,
     sweep_from: u64,
     figures: ProgressFigures,
@@ -205,7 +206,8 @@ impl Stand {
         let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = self.figures;
         for number in [
             u64::from(self.at.is_some()),
-            self.at.unwrap_or(0),
+            self.at.map_or(0, |line| line.from),
+            self.at.map_or(0, |line| line.to),
             self.bucket_from,
             self.sweep_from,
             sweeps,
@@ -230,7 +232,7 @@ impl Stand {
     fn parse(bytes: &[u8]) -> Option<Stand> {
         let mut rest = Reader(bytes);
         let at = Some(rest.u64()?);
-        let value = rest.u64()?;
+        let line = Line { from: rest.u64()?, to: rest.u64()? };
         let (bucket_from, sweep_from) = (rest.u64()?, rest.u64()?);
         let figures = ProgressFigures {
             sweeps: rest.u64()?,
@@ -249,7 +251,7 @@ impl Stand {
         };
         let queue_name = String::from_utf8(part()?).ok()?;
         let queue_mark = part()?;
-        let at = at.filter(|there| *there == 1).map(|_| value);
+        let at = at.filter(|there| *there == 1).map(|_| line);
         Some(Stand { at, bucket_from, sweep_from, figures, keep, queue, queue_name, queue_mark, measure })
     }
 }

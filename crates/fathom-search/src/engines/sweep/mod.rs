@@ -20,13 +20,16 @@
 mod bucket;
 mod commit;
 mod earlier;
+mod line;
+mod offered;
 mod sizes;
+mod stage;
 mod sweeps;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fathom_disk::budget::{Budget, Charge, ChargedVec};
+use fathom_disk::budget::{Budget, ChargedVec};
 use fathom_disk::error::DiskError;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::priority_queue::{ArrayHeap, ArrayHeapConfig, PriorityQueue, RadixHeap};
@@ -36,11 +39,13 @@ use fathom_disk::storage::Volume;
 use fathom_disk::window::Window;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
+use fathom_model::steps::Steps;
 
 use super::engine::{
     Answer, Ask, Body, Engine, EngineOption, FilePlace, Files, Kept, Measure, OptionValue, Run as Runs,
     Threads,
 };
+use super::sweep_ram::ONE_BUCKET;
 use crate::bodies::stages::{self, CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
 use crate::files::at_rest::AtRest;
@@ -57,6 +62,9 @@ use crate::task::{Duplicates, Ending, Outcome, ProgressFigures, Task};
 
 use bucket::Bucket;
 use earlier::Earlier;
+use line::{Line, Pace};
+use offered::Offered;
+use stage::Stage;
 
 pub use sizes::Sizes;
 
@@ -90,6 +98,12 @@ pub static ENGINE: Engine = Engine {
             help: "whether states behind the line stay on disk, so that none is visited twice (yes)",
         },
         EngineOption {
+            key: "relaxed",
+            value: OptionValue::Number,
+            required: false,
+            help: "states that are taken from the queue together though their progress differs (a part of memory; 1: none)",
+        },
+        EngineOption {
             key: "queue",
             value: OptionValue::OneOf(&["radix", "array"]),
             required: false,
@@ -102,22 +116,33 @@ pub static ENGINE: Engine = Engine {
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let FilePlace { volume, tag, lasts, limit, commit_every, .. } = *ask.place;
     // Without a measure there is one bucket, which is as right.
-    let measure = ask.measure.unwrap_or(&|records, values| values.resize(values.len() + records.len(), 0));
+    let measure = ask.measure.map_or(ONE_BUCKET, |measure| measure.values);
     let options = Options {
         tag,
         commit_every,
         disk_limit: limit,
         keep: ask.chosen.option("keep") != Some("no"),
         queue: if ask.chosen.option("queue") == Some("array") { Queue::Array } else { Queue::Radix },
-        measure_text: ask.chosen.expression().unwrap_or_default().to_owned(),
+        relaxed: ask.chosen.number("relaxed"),
+        measure_text: ask
+            .measure
+            .map_or(String::new(), |measure| format!("{} {:x}", measure.name, measure.identity)),
+        gives_up: false,
         sizes: None,
     };
     let place = (&volume()?, lasts);
     let (policy, outcome) = run(ask.task, measure, place, options)?;
     let used = Some(policy.disk_use());
+    let measure = ask.measure.map(|measure| measure.name.to_owned());
     let kept = if policy.keep { Kept::Stages(Box::new(policy.into_stages())) } else { Kept::NoLayers };
-    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None })
+    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None, measure })
 }
+
+/// Why a sweep that may give up does.
+pub const TOO_DEAR: &str = "steps back make the sweep dear";
+/// What is read before that is asked, and how much per state is too much: a search by layers on disk reads some hundred bytes per state where it suits.
+const DEAR_BYTES_MIN: u64 = 256 << 20;
+const DEAR_BYTES_PER_STATE: u64 = 1000;
 
 /// What a caller may choose.
 #[derive(Clone, Debug)]
@@ -132,8 +157,12 @@ pub struct Options {
     pub keep: bool,
     /// What waits, and how.
     pub queue: Queue,
+    /// States that are taken from the queue together, if that is said.
+    pub relaxed: Option<u64>,
     /// The text of the measure: what was begun with one is not taken up with another.
     pub measure_text: String,
+    /// Whether it ends when looking up what earlier sweeps know has become dear.
+    pub gives_up: bool,
     /// Sizes of the parts, in place of those that suit the budget.
     pub sizes: Option<fn(Sizes) -> Sizes>,
 }
@@ -147,7 +176,9 @@ impl Options {
             disk_limit: None,
             keep: true,
             queue: Queue::Radix,
+            relaxed: None,
             measure_text: String::new(),
+            gives_up: false,
             sizes: None,
         }
     }
@@ -173,8 +204,9 @@ pub struct Sweep<'m> {
     sizes: Sizes,
     /// The width of keys of value and record.
     valued: KeyWidth,
-    /// The value whose states are expanded; none before the first.
-    at: Option<u64>,
+    /// The values whose states are expanded; none before the first.
+    at: Option<Line>,
+    pace: Pace,
     waiting: Mutex<Waiting>,
     bucket: Bucket,
     earlier: Earlier,
@@ -185,14 +217,21 @@ pub struct Sweep<'m> {
     encoder: BlockEncoder,
     /// What a piece of candidates has that is new.
     fresh: ChargedVec<u64>,
+    /// What several values have that are expanded together.
+    joined: ChargedVec<u64>,
     /// The first stage of this sweep, and that of this bucket.
     sweep_from: u64,
     bucket_from: u64,
     figures: ProgressFigures,
     /// Candidates that were left out because they were met a moment ago.
     recent: u64,
-    /// States of the bucket so far.
+    /// States of the bucket so far, and those of them that came from the queue.
     bucket_states: u64,
+    taken: u64,
+    gives_up: bool,
+    /// States of all stages that this process has closed, and bytes that were read before it began.
+    states: u64,
+    read_before: u64,
     at_rest: Option<AtRest>,
     disk_meter: DiskMeter,
 }
@@ -205,23 +244,6 @@ struct Waiting {
     queue_name: String,
     /// Values and records of steps back; the initial states are the first.
     regress: Sorter,
-}
-
-/// What one thread has for itself.
-#[derive(Debug)]
-pub struct Offered {
-    here: Candidates,
-    values: Vec<u64>,
-    /// Candidates by where they belong, of what is measured at a time.
-    same: Vec<u64>,
-    ahead: Vec<u64>,
-    ahead_values: Vec<u64>,
-    back: Vec<u64>,
-    back_values: Vec<u64>,
-    missed: Vec<u32>,
-    figures: ProgressFigures,
-    recent: u64,
-    _charge: Charge,
 }
 
 /// Searches from the initial states, or goes on with what is committed in the volume. The closed set of a search that `lasts` and keeps its stages is put to rest when it is complete.
@@ -288,6 +310,7 @@ impl<'m> Sweep<'m> {
             queue_kind: options.queue,
             valued,
             at: None,
+            pace: Pace::new(options.relaxed, sizes.joined_keys),
             waiting: Mutex::new(Waiting { queue, queue_name, regress }),
             bucket: Bucket::new(&place, &sizes)?,
             earlier: Earlier::new(&place, &sizes, valued)?,
@@ -296,11 +319,16 @@ impl<'m> Sweep<'m> {
             frontier: Mutex::new(Frontier::new(&place, store)?),
             encoder: BlockEncoder::new(&place.budget, place.width, sizes.log_block_keys)?,
             fresh: ChargedVec::with_capacity(&place.budget, "bucket", sizes.piece_keys * words)?,
+            joined: ChargedVec::with_capacity(&place.budget, "bucket", sizes.joined_keys * words)?,
             sweep_from: 0,
             bucket_from: 0,
             figures: ProgressFigures::default(),
             recent: 0,
             bucket_states: 0,
+            taken: 0,
+            gives_up: options.gives_up,
+            states: 0,
+            read_before: place.volume.counts().read().bytes,
             at_rest: None,
             disk_meter: DiskMeter::new(options.disk_limit),
             place,
@@ -356,17 +384,20 @@ impl<'m> Sweep<'m> {
             states = self.enter_bucket()?;
         }
         self.bucket_states += states;
+        self.states += states;
         Ok(states)
     }
 
-    /// Makes a stage of the candidates that have the value of those that were expanded; says how many are new.
+    /// Makes a stage of the candidates that are where those are that were expanded; says how many are new.
     fn close_same(&mut self, workers: &mut [&mut Offered]) -> Result<u64, SearchError> {
         let mut parts: Vec<&mut Candidates> = workers.iter_mut().map(|worker| &mut worker.here).collect();
         let mut work = candidates::take_by_shard(&mut parts);
-        let Sweep { place, sizes, bucket, earlier, at, frontier, encoder, fresh, .. } = self;
-        let mut stage = Stage { place, sizes, bucket, earlier, at: *at, frontier, encoder, fresh, states: 0 };
+        if let Some(line) = self.at.filter(|_| work.iter().flatten().any(|part| part.count(1) > 0)) {
+            self.bucket.meet_earlier(&self.place, &self.sizes, &mut self.earlier, line)?;
+        }
+        let (mut stage, place, scan_bytes) = self.stage();
         let outcome = work.iter_mut().try_for_each(|collected| {
-            candidates::with_stream(place, collected, sizes.scan_bytes, |stream| {
+            candidates::with_stream(place, collected, scan_bytes, |stream| {
                 while stream.advance()? {
                     stage.take(stream.keys())?;
                 }
@@ -378,7 +409,15 @@ impl<'m> Sweep<'m> {
         Ok(stage.end()?)
     }
 
-    /// Pops the next bucket and makes a stage of what is new in it; says how many states that is.
+    /// The stage that is made next.
+    fn stage(&mut self) -> (Stage<'_>, &Place, usize) {
+        let Sweep { place, sizes, bucket, earlier, at, frontier, encoder, fresh, measure, .. } = self;
+        let stage =
+            Stage { place, sizes, measure, bucket, earlier, at: *at, frontier, encoder, fresh, states: 0 };
+        (stage, place, sizes.scan_bytes)
+    }
+
+    /// Pops the next values and makes a stage of what is new of them; says how many states that is.
     fn enter_bucket(&mut self) -> Result<u64, SearchError> {
         self.bucket.enter(&self.place)?;
         let stages = self.frontier().store.layer_count();
@@ -386,21 +425,63 @@ impl<'m> Sweep<'m> {
         if !self.keep {
             self.frontier().store.drop_before(stages);
         }
+        let pace = self.pace;
         let Sweep { place, sizes, bucket, earlier, at, frontier, encoder, fresh, waiting, .. } = self;
+        let (measure, joined) = (self.measure, &mut self.joined);
         let mut stage =
-            Stage { place, sizes, bucket, earlier, at: None, frontier, encoder, fresh, states: 0 };
-        let waiting = &mut *lock(waiting);
-        *at = waiting.queue.pop(&mut |value, records| {
-            stage.at = Some(value);
-            stage.take(records)
-        })?;
-        Ok(stage.end()?)
+            Stage { place, sizes, measure, bucket, earlier, at: None, frontier, encoder, fresh, states: 0 };
+        let queue = &mut lock(waiting).queue;
+        // The value of a bucket that is taken as it comes, in several parts.
+        let mut large = None;
+        let mut popped = 0;
+        while let Some(least) = queue.least()
+            && popped < pace.enough()
+            && stage.at.is_none_or(|line| least <= pace.reach(line.from))
+        {
+            queue.pop(&mut |value, records| {
+                popped += (records.len() / place.width.words()) as u64;
+                stage.at = Some(Line::with(stage.at, value));
+                if joined.len() + records.len() > joined.capacity() {
+                    stage.take_joined(joined)?;
+                }
+                if records.len() <= joined.capacity() {
+                    return Ok(joined.extend(records)?);
+                }
+                if large.replace(value) != Some(value) {
+                    stage.begin_again()?;
+                }
+                stage.take(records)
+            })?;
+        }
+        stage.take_joined(joined)?;
+        *at = stage.at;
+        self.taken = stage.end()?;
+        Ok(self.taken)
     }
 
     fn end_bucket(&mut self) {
         self.figures.buckets += u64::from(self.bucket_states > 0);
         self.figures.largest_bucket = self.figures.largest_bucket.max(self.bucket_states);
+        self.pace.learn(self.taken, self.bucket_states);
         self.bucket_states = 0;
+    }
+
+    /// Takes candidates, a piece at a time; `look` is called when a piece was measured, with the number of its first one.
+    fn offer_pieces(
+        &self,
+        worker: &mut Offered,
+        candidates: Records<'_>,
+        look: &mut dyn FnMut(&mut Offered, usize),
+    ) -> Result<(), SearchError> {
+        let words = self.place.width.words();
+        for (number, piece) in candidates.words().chunks(self.sizes.measured * words).enumerate() {
+            worker.values.clear();
+            (self.measure)(Records::new(piece, words), &mut worker.values);
+            look(worker, number * self.sizes.measured);
+            worker.sort_out(self.at, words, piece);
+            worker.hand_over(&self.place, &self.window, &self.waiting)?;
+        }
+        Ok(())
     }
 
     fn remove_retired(&mut self) -> Result<(), SearchError> {
@@ -408,43 +489,6 @@ impl<'m> Sweep<'m> {
         names.extend(self.waiting().queue.retired());
         names.extend(self.earlier.runs.retired());
         Ok(self.commits.remove_retired(&names)?)
-    }
-}
-
-/// The stage that is being made.
-struct Stage<'a> {
-    place: &'a Place,
-    sizes: &'a Sizes,
-    bucket: &'a mut Bucket,
-    earlier: &'a mut Earlier,
-    at: Option<u64>,
-    frontier: &'a Mutex<Frontier>,
-    encoder: &'a mut BlockEncoder,
-    fresh: &'a mut ChargedVec<u64>,
-    states: u64,
-}
-
-impl Stage<'_> {
-    /// Takes ascending candidates, piece by piece.
-    fn take(&mut self, records: &[u64]) -> Result<(), DiskError> {
-        let Stage { place, sizes, bucket, earlier, at, frontier, encoder, fresh, states } = self;
-        let words = place.width.words();
-        for piece in records.chunks(sizes.piece_keys * words) {
-            bucket.sift(place, sizes, piece, fresh)?;
-            if let Some(at) = *at {
-                earlier.retain_unknown_of(place, sizes, at, fresh)?;
-            }
-            *states += (fresh.len() / words) as u64;
-            encoder.encode(fresh, |keys, payload| lock(frontier).store.append(keys, payload))?;
-        }
-        Ok(())
-    }
-
-    /// Closes it; says how many states it has.
-    fn end(self) -> Result<u64, DiskError> {
-        self.bucket.end_stage(self.place, self.sizes)?;
-        lock(self.frontier).close(self.states)?;
-        Ok(self.states)
     }
 }
 
@@ -467,103 +511,34 @@ fn make_queue(
     })
 }
 
-impl Offered {
-    /// Puts measured candidates where they belong.
-    fn sort_out(&mut self, at: Option<u64>, words: usize, candidates: &[u64]) {
-        let Offered { values, same, ahead, ahead_values, back, back_values, figures, .. } = self;
-        [&mut *same, ahead, ahead_values, back, back_values].into_iter().for_each(|list| list.clear());
-        for (record, &value) in candidates.chunks_exact(words).zip(&*values) {
-            match at {
-                Some(at) if value == at => same.extend_from_slice(record),
-                Some(at) if value > at => {
-                    ahead.extend_from_slice(record);
-                    ahead_values.push(value);
-                }
-                _ => {
-                    back.extend_from_slice(record);
-                    back_values.push(value);
-                }
-            }
-        }
-        if at.is_some() {
-            figures.stationary += (same.len() / words) as u64;
-            figures.forward += ahead_values.len() as u64;
-            figures.regress += back_values.len() as u64;
-        }
-    }
-
-    /// Keeps those of some candidates with values that the window has not met.
-    fn retain_unmet(
-        window: &Window,
-        words: usize,
-        (records, values): (&mut Vec<u64>, &mut Vec<u64>),
-        missed: &mut Vec<u32>,
-    ) -> u64 {
-        missed.clear();
-        window.meet_batch(records, missed);
-        let met = values.len() - missed.len();
-        if met > 0 {
-            for (kept, &index) in missed.iter().enumerate() {
-                let index = index as usize;
-                records.copy_within(index * words..(index + 1) * words, kept * words);
-                values[kept] = values[index];
-            }
-            records.truncate(missed.len() * words);
-            values.truncate(missed.len());
-        }
-        met as u64
-    }
-}
-
 impl StagePolicy for Sweep<'_> {
     type Worker = Offered;
 
     fn worker(&self) -> Result<Offered, SearchError> {
-        let (measured, words) = (self.sizes.measured, self.place.width.words());
-        let room = |items: usize| Vec::with_capacity(items);
-        // Three lists of records, three of values, one of places.
-        let bytes = measured * (3 * words * 8 + 3 * 8 + 4);
-        Ok(Offered {
-            here: Candidates::new(&self.place, self.sizes.candidates())?,
-            values: room(measured),
-            same: room(measured * words),
-            ahead: room(measured * words),
-            ahead_values: room(measured),
-            back: room(measured * words),
-            back_values: room(measured),
-            missed: Vec::with_capacity(measured),
-            figures: ProgressFigures::default(),
-            recent: 0,
-            _charge: self.place.budget.charge("candidates", bytes)?,
-        })
+        Offered::new(&self.place, &self.sizes)
     }
 
     fn offer(&self, worker: &mut Offered, candidates: Records<'_>) -> Result<(), SearchError> {
-        let words = self.place.width.words();
-        for piece in candidates.words().chunks(self.sizes.measured * words) {
-            worker.values.clear();
-            (self.measure)(Records::new(piece, words), &mut worker.values);
-            worker.sort_out(self.at, words, piece);
-            let Offered { here, same, ahead, ahead_values, back, back_values, missed, recent, .. } = worker;
-            here.offer(&self.place, &self.window, Records::new(same, words))?;
-            for list in [(&mut *ahead, &mut *ahead_values), (&mut *back, &mut *back_values)] {
-                *recent += Offered::retain_unmet(&self.window, words, list, missed);
+        self.offer_pieces(worker, candidates, &mut |_, _| {})
+    }
+
+    fn offer_steps(
+        &self,
+        worker: &mut Offered,
+        stage: Option<u64>,
+        sources: Records<'_>,
+        steps: &Steps,
+    ) -> Result<(), SearchError> {
+        let mut cursor = 0;
+        self.offer_pieces(worker, steps.targets(), &mut |worker, first| {
+            if stage.is_some() {
+                worker.count(self.measure, (sources, steps), first, &mut cursor);
             }
-            if ahead.is_empty() && back.is_empty() {
-                continue;
-            }
-            let Waiting { queue, regress, .. } = &mut *self.waiting();
-            queue.push(ahead_values, ahead)?;
-            for (value, record) in back_values.iter().zip(back.chunks_exact(words)) {
-                regress.push(std::slice::from_ref(value))?;
-                regress.push(record)?;
-            }
-        }
-        Ok(())
+        })
     }
 
     fn flush(&self, worker: &mut Offered) -> Result<(), SearchError> {
-        Ok(worker.here.settle()?)
+        Ok(worker.here.settle(&self.place)?)
     }
 
     fn prepare_close(&mut self, _: &mut [&mut Offered]) -> Result<bool, SearchError> {
@@ -596,6 +571,15 @@ impl StagePolicy for Sweep<'_> {
         batch: &mut RecordBuffer,
     ) -> Result<(), SearchError> {
         Ok(self.frontier().next_batch(records, batch)?)
+    }
+
+    fn ends(&self) -> Option<&'static str> {
+        if !self.gives_up || self.figures.sweeps < 2 {
+            return None;
+        }
+        let read = self.place.volume.counts().read().bytes - self.read_before;
+        let states = self.states.max(1);
+        (read > DEAR_BYTES_MIN && read / states > DEAR_BYTES_PER_STATE).then_some(TOO_DEAR)
     }
 
     fn revisits(&self) -> bool {

@@ -11,6 +11,8 @@ pub struct Sizes {
     pub queue_bytes: usize,
     /// The table of the states of a bucket.
     pub table_bytes: usize,
+    /// States that a bucket of several values should not have more than.
+    pub joined_keys: usize,
     /// Keys in the window of recent candidates.
     pub window_keys: usize,
     /// Candidates that a thread measures at a time.
@@ -46,6 +48,9 @@ const SHORT_BYTES: usize = 256 << 10;
 /// No part is larger but the table.
 const SHARE_BYTES_MAX: usize = 64 << 20;
 
+/// With so many states a stage costs little beside them; more would only make buckets larger.
+const JOINED_KEYS_MAX: usize = 4096;
+
 impl Sizes {
     /// What suits so many bytes for so many threads.
     pub(super) fn of(bytes: usize, threads: usize, width: KeyWidth) -> Sizes {
@@ -57,6 +62,7 @@ impl Sizes {
             queue_bytes: part(if short { 6 } else { 4 }),
             // The table grows as it is filled.
             table_bytes: bytes / if short { 16 } else { 4 },
+            joined_keys: if short { 1 } else { (part(32) / key).clamp(1, JOINED_KEYS_MAX) },
             window_keys: if short { 0 } else { part(8) / key },
             measured: (part(256) / threads / (key + 8)).clamp(1, 512),
             candidate_keys: (part(32) / threads / (key + 4)).max(2),

@@ -27,7 +27,7 @@ pub(super) struct Offered {
 impl Tier {
     /// Takes over what was collected; says whether it is worth several threads.
     pub(super) fn begin_closing(&mut self, workers: &mut [&mut Candidates]) -> Result<bool, SearchError> {
-        workers.iter_mut().try_for_each(|worker| worker.settle())?;
+        workers.iter_mut().try_for_each(|worker| worker.settle(&self.files.place))?;
         self.closing.equip(self.shares.closers, || Tools::new(&self.files.place, &self.shares))?;
         let words = self.files.place.width.words();
         let parts = || workers.iter().flat_map(|worker| worker.shards());

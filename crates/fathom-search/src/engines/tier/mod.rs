@@ -42,6 +42,7 @@ use super::engine::{
 };
 use crate::bodies::stages::{self, CheckpointReason, ClosedStage, OldestDuplicate, StagePolicy};
 use crate::error::SearchError;
+use crate::expansion::{least_bytes, threads_within};
 use crate::files::candidates::{Candidates, Collected};
 use crate::files::closing::Closing;
 use crate::files::closing_cost::ClosingCost;
@@ -53,7 +54,7 @@ use crate::files::lock;
 use crate::files::place::Place;
 use crate::files::search_files::SearchFiles;
 use crate::stores::{Layered, key_width};
-use crate::task::{Duplicates, Ending, Outcome, Task};
+use crate::task::{Duplicates, Ending, Outcome, Settings, Task};
 
 pub use shares::{Breadth, Repeats, Shares};
 pub use sharing::TINY_BYTES;
@@ -89,7 +90,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let (used, closing) = (Some(tier.disk_use()), Some(tier.cost()));
     // Searching again needs the memory that this one has.
     let kept = if tier.keeps_all_layers() { Kept::Layers(Box::new(tier)) } else { Kept::Dropped };
-    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing })
+    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing, measure: None })
 }
 
 /// What was chosen for a search with the states on disk.
@@ -99,14 +100,16 @@ pub(super) fn options(ask: &Ask<'_>) -> Options {
     Options { tag, plan: plan(ask.chosen), commit_every, disk_limit: limit, keep_from, shares: None }
 }
 
-/// Searches breadth-first from the initial states, or goes on with what is committed in the volume. The closed set of a search that `lasts` is put to rest when it is complete.
+/// Searches breadth-first from the initial states, or goes on with what is committed in the volume, with no more threads than there is memory for. The closed set of a search that `lasts` is put to rest when it is complete.
 pub fn run(
     task: Task<'_>,
     (volume, lasts): (&Volume, bool),
     options: Options,
 ) -> Result<(Tier, Outcome), SearchError> {
-    let (mut tier, boundary) =
-        Tier::open(volume, task.budget, task.system.shape(), task.settings.threads, options)?;
+    let threads = threads_within(task.budget, task.system.shape(), task.settings.threads);
+    let settings = Settings { threads, ..task.settings.clone() };
+    let task = Task { settings: &settings, ..task };
+    let (mut tier, boundary) = Tier::open(volume, task.budget, task.system.shape(), threads, options)?;
     let outcome = match boundary {
         Some(boundary) => stages::go_on(task, &mut tier, &boundary)?,
         None => stages::run(task, &mut tier)?,
@@ -204,7 +207,7 @@ impl Tier {
         let mut place = Place::new(volume, budget, width, options.tag, commits.sequence());
         let allotment = Allotment::of(budget, threads);
         let shares = allotment.shares(&options, width);
-        let (least, free) = (needs::least_bytes(width), budget.free());
+        let (least, free) = (least_bytes(width.words()), budget.free());
         if free < least {
             return Err(SearchError::LeastBudget { bits: shape.width_bits, least, free });
         }

@@ -4,7 +4,6 @@
 //! expanded, what reads them, writes a run and merges runs while it is closed. For these, as much is kept free as they take at most: everything else (runs in memory, filters,
 //! tries, tables, the window, ways through runs) is a luxury, and is refused what it would take of that. All follows from the width of records and the [`Shares`]; nothing is measured.
 
-use fathom_disk::budget::BUDGET_BYTES_MIN;
 use fathom_disk::codec::gap;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::run::pieces::PieceFormat;
@@ -32,8 +31,6 @@ const SUNDRIES: usize = 4 << 10;
 const LOG_BLOCKS: usize = 8;
 /// Few of many runs have a root that is full.
 const ROOTS_FULL: usize = 4;
-/// Records for which the least memory suffices.
-const RECORDS_LEAST: usize = 256;
 
 impl Needs {
     /// What a search with such shares needs.
@@ -86,11 +83,6 @@ pub(super) fn root_bytes(width: KeyWidth, shares: &Shares) -> usize {
 
 /// Keys that a piece in memory is read in.
 const CODED_KEYS: usize = 256;
-
-/// The least data budget that a search of such records is begun with.
-pub(super) fn least_bytes(width: KeyWidth) -> usize {
-    BUDGET_BYTES_MIN.max(RECORDS_LEAST * width.words() * 8)
-}
 
 impl Shares {
     /// What buffers of candidates, tools and the log hold.

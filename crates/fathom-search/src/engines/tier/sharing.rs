@@ -154,7 +154,8 @@ impl Shares {
             table_bytes: if bytes < 32 << 10 { 0 } else { bytes / 16 },
             candidate_keys: (bytes / 16 / threads / sorted_key_bytes(width)).max(2),
             coded_bytes: 0,
-            spill_bytes: bytes / 8 / threads,
+            // The steps of a state are held meanwhile, which are much where there is so little.
+            spill_bytes: bytes / 16 / threads,
             close_bytes: bytes / 4,
             probe_bytes: bytes / 16,
             piece_bytes: bytes / 16,

@@ -67,6 +67,7 @@ fn at_random(
         questions: Some(&settings.questions),
         faults: settings.questions.faults,
         fair: &[],
+        strong: false,
         max_depth: None,
     };
     let outputs = Outputs {

@@ -1,6 +1,6 @@
 //! How is the path of a depth-first search kept in memory?
 //!
-//! Memory: 8 bytes per word of a record and 8 more per entry, charged. It is all taken at once if there is a limit, else it grows as the budget allows.
+//! Memory: 8 bytes per word of a record and 8 more per entry, charged: all taken at once, or as it grows.
 
 use fathom_disk::budget::{Budget, BudgetError, ChargedVec};
 
@@ -27,6 +27,12 @@ impl InMemory {
             entries_max: Some(entries_max),
             entered: 0,
         })
+    }
+
+    /// An empty stack that grows up to so many bytes. While it does, it holds what it had, too.
+    pub(crate) fn up_to(budget: &Budget, words: usize, bytes: usize) -> Result<InMemory, BudgetError> {
+        let entries_max = Some(bytes / (words * 8 + size_of::<Entry>()));
+        Ok(InMemory { entries_max, ..InMemory::limited(budget, words, 0)? })
     }
 
     /// An empty stack that grows.
@@ -109,7 +115,9 @@ impl PathStack for InMemory {
 
     fn push(&mut self, record: &[u64], action: u32) -> Result<(), SearchError> {
         if self.is_full() {
-            let more = self.entries.len().max(64);
+            let most = self.entries_max.map_or(usize::MAX, |most| most.saturating_sub(self.entries.len()));
+            // A push beyond the most is its caller's affair.
+            let more = self.entries.len().max(64).min(most.max(1));
             self.records.reserve(more * self.words)?;
             self.entries.reserve(more)?;
         }

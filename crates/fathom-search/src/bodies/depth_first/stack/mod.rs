@@ -10,10 +10,11 @@
 //!         [x] initial state
 //! ```
 //! So the entered states are always a run of the system. Where it lies is what its forms differ in: in memory (`in_memory`), the same with an index of the path (`indexed`), or in memory at the top and on
-//! a volume below (`spilling`).
+//! a volume below (`spilling`), or two of them in one section of memory (`shared`).
 
 pub(crate) mod in_memory;
 pub(crate) mod indexed;
+pub(crate) mod shared;
 pub(crate) mod spilling;
 
 use crate::error::SearchError;
@@ -94,6 +95,7 @@ mod tests {
 
     use super::in_memory::InMemory;
     use super::indexed::Indexed;
+    use super::shared::{Section, Share};
     use super::spilling::{Spill, Spilling};
     use super::*;
 
@@ -154,8 +156,18 @@ mod tests {
             let (words, bytes) = (1 + seed as usize % 3, 64 << (seed % 6));
             let spill = Spill { volume: &volume, name: "path", bytes };
             compare(&mut Spilling::new(&budget, words, spill).unwrap(), words, seed);
+            let names = ["path", "red-path"].map(|name| Spill { name, ..spill });
+            let share = if seed % 3 == 0 { Share::Adapted } else { Share::Fixed(0.3 * (seed % 4) as f64) };
+            let ([mut first, mut second], _) = Section::paths(&budget, words, names, share).unwrap();
+            compare(&mut first, words, seed);
+            // What one path does leaves the other as it is.
+            first.push(&vec![7; words], 1).unwrap();
+            first.enter(true).unwrap();
+            compare(&mut second, words, seed);
+            assert_eq!(entered_states(&mut first), [(vec![7; words], 1)], "seed {seed}");
             compare(&mut InMemory::growing(&budget, words).unwrap(), words, seed);
             compare(&mut InMemory::limited(&budget, words, 600 * (words * 8 + 8)).unwrap(), words, seed);
+            compare(&mut InMemory::up_to(&budget, words, 600 * (words * 8 + 8)).unwrap(), words, seed);
             compare(&mut Indexed::new(&budget, words).unwrap(), words, seed);
             assert_eq!(budget.used(), 0, "seed {seed}: all of it was given back");
         }

@@ -27,7 +27,7 @@ pub(crate) struct Spill<'a> {
 }
 
 /// What of the stack is on a volume.
-struct Below {
+pub(super) struct Below {
     stack: Stack,
     volume: Volume,
     name: String,
@@ -48,12 +48,9 @@ impl Spilling {
     pub(crate) fn new(budget: &Budget, words: usize, spill: Spill<'_>) -> Result<Spilling, SearchError> {
         let entry_bytes = words * 8 + size_of::<Entry>();
         // Four blocks: two of the stack below, and two while it is read through.
-        let block_bytes = (spill.bytes / 8).clamp(entry_bytes, BLOCK_BYTES_MAX);
+        let block_bytes = Below::block_bytes(spill.bytes, entry_bytes);
         let here = spill.bytes.saturating_sub(4 * block_bytes).max(2 * entry_bytes);
-        let (volume, name) = (spill.volume.clone(), spill.name.to_owned());
-        let stack = Stack::new(&volume, &name, words + 1, block_bytes, budget)?;
-        let below =
-            Below { stack, volume, name, block_bytes, budget: budget.clone(), wide: vec![0; words + 1] };
+        let below = Below::new(budget, words, spill, block_bytes)?;
         Ok(Spilling { below, top: InMemory::limited(budget, words, here)? })
     }
 
@@ -136,7 +133,36 @@ impl PathStack for Spilling {
 }
 
 impl Below {
-    fn push(&mut self, record: &[u64], entry: Entry) -> Result<(), SearchError> {
+    /// The size of blocks of a stack of so many bytes.
+    pub(super) fn block_bytes(bytes: usize, entry_bytes: usize) -> usize {
+        (bytes / 8).clamp(entry_bytes, BLOCK_BYTES_MAX)
+    }
+
+    pub(super) fn new(
+        budget: &Budget,
+        words: usize,
+        spill: Spill<'_>,
+        block_bytes: usize,
+    ) -> Result<Below, SearchError> {
+        let (volume, name) = (spill.volume.clone(), spill.name.to_owned());
+        let stack = Stack::new(&volume, &name, words + 1, block_bytes, budget)?;
+        Ok(Below { stack, volume, name, block_bytes, budget: budget.clone(), wide: vec![0; words + 1] })
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.stack.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.stack.is_empty()
+    }
+
+    /// The record that was popped last.
+    pub(super) fn record(&self) -> &[u64] {
+        &self.wide[..self.wide.len() - 1]
+    }
+
+    pub(super) fn push(&mut self, record: &[u64], entry: Entry) -> Result<(), SearchError> {
         let (word, rest) = self.wide.split_last_mut().expect("an entry has a word");
         rest.copy_from_slice(record);
         let flag = |set: bool, bit: u64| if set { bit } else { 0 };
@@ -145,12 +171,12 @@ impl Below {
     }
 
     /// Takes the top away; its record is the first words of `wide`.
-    fn pop(&mut self) -> Result<Option<Entry>, SearchError> {
+    pub(super) fn pop(&mut self) -> Result<Option<Entry>, SearchError> {
         Ok(self.stack.pop(&mut self.wide)?.then(|| entry_of(&self.wide)))
     }
 
     /// Visits everything from the bottom up: all of it moves to another stack and back.
-    fn each(&mut self, visit: &mut Visit<'_>) -> Result<(), SearchError> {
+    pub(super) fn each(&mut self, visit: &mut Visit<'_>) -> Result<(), SearchError> {
         let name = format!("{}-aside", self.name);
         let mut aside = Stack::new(&self.volume, &name, self.wide.len(), self.block_bytes, &self.budget)?;
         while self.stack.pop(&mut self.wide)? {
@@ -165,7 +191,7 @@ impl Below {
 }
 
 /// Takes the record of an entry, and the entry.
-type Visit<'a> = dyn FnMut(&[u64], Entry) -> Result<(), SearchError> + 'a;
+pub(super) type Visit<'a> = dyn FnMut(&[u64], Entry) -> Result<(), SearchError> + 'a;
 
 fn entry_of(wide: &[u64]) -> Entry {
     let word = wide.last().copied().expect("an entry has a word");

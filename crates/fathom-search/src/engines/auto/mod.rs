@@ -6,6 +6,11 @@
 //! When the data budget refuses [`super::ram`] what it needs, its closed layers go to disk, its memory is given back, and [`super::tier`] takes up the run as it would in another process; the
 //! layer that was being expanded is expanded again. A search that is to last commits its layers while it is in RAM, too, and is taken up in RAM if it fits there.
 //! Results are those of either engine: the same layers, counts, checksum, findings and paths.
+//!
+//! A search on disk that turns out to be deep and narrow goes on in the order of progress (`sweeping`), if it is not to last: the same states, counts and checksum, but no layers.
+
+mod patience;
+mod sweeping;
 
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
@@ -13,7 +18,7 @@ use fathom_disk::storage::direct::heap;
 use fathom_model::record::{RecordBuffer, Records};
 use fathom_model::shape::Shape;
 
-use super::engine::{self, Answer, Ask, Body, Engine, Files, Run, Threads};
+use super::engine::{self, Answer, Ask, Body, Engine, EngineOption, Files, OptionValue, Run, Threads};
 use super::ram::{self, RamTable};
 use super::tier::{self, Options, PLAN, Tier};
 use crate::bodies::stages::{self, CheckpointReason, ClosedStage, StagePolicy, close_alone};
@@ -32,7 +37,7 @@ pub static ENGINE: Engine = Engine {
     memory: "that of ram, then what --ram leaves",
     io: "none, then that of tier",
     certificate: "closed set (--certify)",
-    origin: "ram until memory is full, then tier; infinite runs: ndfs, then semi-owcty; the default; --resume",
+    origin: "ram until memory is full, then tier, or sweep where that is deep and narrow; infinite runs: ndfs, then semi-owcty; the default; --resume",
     threads: Threads::Many,
     files: Files::WhenNeeded,
     resumes: true,
@@ -40,16 +45,34 @@ pub static ENGINE: Engine = Engine {
     body: Body::Chosen,
     layers: true,
     stores: &[],
-    options: PLAN,
+    options: &[PLAN[0], MEASURE],
     run: Run::Chooses {
         states: search,
         exploring: "`positions` while it fits, else `ram`, and `tier` from where memory ends",
     },
 };
 
+/// The measure that it goes by if it comes to that.
+const MEASURE: EngineOption = EngineOption {
+    key: "measure",
+    value: OptionValue::Expression,
+    required: false,
+    help: "how far a state has come, for a search that turns out to be deep and narrow (structural, else chosen from a sample of steps)",
+};
+
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let disk = Disk { volume: ask.place.volume, lasts: ask.place.lasts, options: tier::options(ask) };
-    let (kept, outcome) = run(ask.task, &disk)?;
+    // What a sweep leaves cannot be gone on with by layers, and it knows no depths.
+    let leaves = !disk.lasts && ask.task.settings.max_depth.is_none();
+    let (kept, outcome) = Moving { task: ask.task, disk: &disk, leaves }.run()?;
+    if outcome.ending == Ending::Policy(patience::DEEP_AND_NARROW) {
+        drop((kept, outcome));
+        return sweeping::instead(ask);
+    }
+    answer(kept, outcome)
+}
+
+fn answer(kept: Kept, outcome: Outcome) -> Result<Answer, SearchError> {
     let used = kept.disk_use();
     let (engine, closing) = match &kept {
         Kept::Ram(_) => (ram::ENGINE.name, None),
@@ -60,7 +83,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
         Kept::Tier(tier) if !tier.keeps_all_layers() => engine::Kept::Dropped,
         kept => engine::Kept::Layers(Box::new(kept)),
     };
-    Ok(Answer { engine, outcome, kept, used, closing })
+    Ok(Answer { engine, outcome, kept, used, closing, measure: None })
 }
 
 /// What was kept of a search, for paths.
@@ -94,38 +117,13 @@ pub struct InRam {
 struct Moving<'a> {
     task: Task<'a>,
     disk: &'a Disk<'a>,
+    /// Whether a search by layers may be left that is deep and narrow.
+    leaves: bool,
 }
 
 /// Searches breadth-first from the initial states, in RAM first; or goes on with what is committed in the volume of a search that is to last.
 pub fn run(task: Task<'_>, disk: &Disk<'_>) -> Result<(Kept, Outcome), SearchError> {
-    let moving = Moving { task, disk };
-    let (journal, boundary) = if disk.lasts {
-        match moving.journal()? {
-            Some((journal, boundary)) => (Some(journal), boundary),
-            None => return moving.on_disk(),
-        }
-    } else {
-        (None, None)
-    };
-    let committed = boundary.is_some();
-    let (in_ram, outcome) = match moving.in_ram(journal, boundary) {
-        // Not even the buffers fit, or what is to be taken up does not.
-        Err(SearchError::Budget(_)) => {
-            if !committed {
-                task.observer.moved_to_disk(0, 0);
-            }
-            return moving.on_disk();
-        }
-        other => other?,
-    };
-    match outcome.ending {
-        Ending::Budget => moving.move_to_disk(in_ram, outcome),
-        Ending::Complete if disk.lasts => {
-            drop(in_ram);
-            Ok((Kept::Tier(Box::new(moving.closed(&outcome)?)), outcome))
-        }
-        _ => Ok((Kept::Ram(Box::new(in_ram)), outcome)),
-    }
+    Moving { task, disk, leaves: false }.run()
 }
 
 /// The states of a search that is complete, on disk if they are not there yet, with all memory of the search given back.
@@ -180,6 +178,36 @@ fn restore<P: StagePolicy>(layers: &StoredLayers, policy: &mut P) -> Result<(), 
 }
 
 impl Moving<'_> {
+    fn run(self) -> Result<(Kept, Outcome), SearchError> {
+        let (journal, boundary) = if self.disk.lasts {
+            match self.journal()? {
+                Some((journal, boundary)) => (Some(journal), boundary),
+                None => return self.on_disk((0, 0)),
+            }
+        } else {
+            (None, None)
+        };
+        let committed = boundary.is_some();
+        let (in_ram, outcome) = match self.in_ram(journal, boundary) {
+            // Not even the buffers fit, or what is to be taken up does not.
+            Err(SearchError::Budget(_)) => {
+                if !committed {
+                    self.task.observer.moved_to_disk(0, 0);
+                }
+                return self.on_disk((0, 0));
+            }
+            other => other?,
+        };
+        match outcome.ending {
+            Ending::Budget => self.move_to_disk(in_ram, outcome),
+            Ending::Complete if self.disk.lasts => {
+                drop(in_ram);
+                Ok((Kept::Tier(Box::new(self.closed(&outcome)?)), outcome))
+            }
+            _ => Ok((Kept::Ram(Box::new(in_ram)), outcome)),
+        }
+    }
+
     fn journal(&self) -> Result<Option<Opened>, SearchError> {
         let volume = (self.disk.volume)()?;
         let Task { system, budget, settings, .. } = self.task;
@@ -205,10 +233,13 @@ impl Moving<'_> {
         Ok((in_ram, outcome))
     }
 
-    /// Searches on disk, from the start or from what is committed.
-    fn on_disk(&self) -> Result<(Kept, Outcome), SearchError> {
+    /// Searches on disk, from the start or from what is committed: these layers and states.
+    fn on_disk(&self, before: (u64, u64)) -> Result<(Kept, Outcome), SearchError> {
         let Disk { volume, lasts, options } = *self.disk;
-        let (tier, outcome) = tier::run(self.task, (&volume()?, lasts), options)?;
+        let (tier, outcome) = match self.leaves {
+            true => patience::run(self.task, &volume()?, options, before)?,
+            false => tier::run(self.task, (&volume()?, lasts), options)?,
+        };
         Ok((Kept::Tier(Box::new(tier)), outcome))
     }
 
@@ -231,11 +262,12 @@ impl Moving<'_> {
             // Nobody else may hold the lock.
             drop(journal);
         }
+        let before = (layers.count() as u64, states);
         drop(layers);
         // What the table and the layers had in small pieces would stay resident beside what the search on disk takes.
         heap::give_free_pages_back();
         // What was expanded in RAM was expanded by this process.
-        let (kept, outcome) = self.on_disk()?;
+        let (kept, outcome) = self.on_disk(before)?;
         let duplicates = duplicates.and(outcome.duplicates);
         Ok((kept, Outcome { duplicates, expanded_before, ..outcome }))
     }

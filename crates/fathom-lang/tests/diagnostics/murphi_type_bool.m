@@ -1,0 +1,2 @@
+var writer: bool;
+startstate begin writer := false; end;
