@@ -54,6 +54,12 @@ pub fn device_bytes() -> Option<u64> {
 }
 
 /// Bytes that came from devices so far, and that went to them; none where the system does not tell.
+///
+/// ```
+/// use fathom_check::machine::{device_bytes, device_traffic};
+///
+/// assert_eq!(device_traffic().is_some(), device_bytes().is_some());
+/// ```
 pub fn device_traffic() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/self/io").ok()?;
     let field =
