@@ -10,6 +10,7 @@ use fathom_check::answers::check::{self, Stop, Verdict};
 use fathom_check::answers::explore::explore;
 use fathom_check::answers::hunt::{WALK_STEPS, check_bitstate, random_walks};
 use fathom_check::answers::possibility::JUDGED_STATES_MAX;
+use fathom_check::answers::progress_report;
 use fathom_check::answers::widths;
 use fathom_check::export::{self, GRAPH_STATES_MAX, GraphFormat, RECORDS_MAGIC, RecordFile};
 use fathom_check::follow::{FollowedEnd, follow, observation};
@@ -68,6 +69,13 @@ fn counted(model: &Model) -> Result<(), Box<dyn Error>> {
         println!("{} can hold {}", part.place, part.values);
     }
     print!("{}", widths::table(model, &widths::observe(model, &resources, &clock)?));
+    // How far do states come, by measures that few steps go against, and which states lead to each other?
+    let progress = progress_report::report(model, None, &resources, &clock)?;
+    for row in &progress.rows {
+        println!("{}: {:.0}% of states in the largest bucket", row.name, row.forecast.largest * 100.0);
+    }
+    let components = progress_report::scc(model, &resources, &clock)?;
+    println!("{} components, the largest of {}", components.count(), plural(components.largest(), "state"));
     Ok(())
 }
 

@@ -21,7 +21,7 @@ pub mod layer_engine;
 pub mod liveness_search;
 pub mod liveness_task;
 mod on_the_fly;
-pub mod progress;
+pub(crate) mod progress;
 pub(crate) mod semi_external;
 pub(crate) mod states;
 mod while_generating;

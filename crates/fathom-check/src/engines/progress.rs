@@ -23,9 +23,9 @@ use crate::model::subject::{NamedMeasure, Subject};
 use crate::resources::Resources;
 
 /// Steps of a sample: enough to see a regress of one in some thousands.
-pub const SAMPLE_STEPS: usize = 100_000;
+const SAMPLE_STEPS: usize = 100_000;
 /// The share of states that the largest bucket may have before steps back are worth a smaller one.
-pub const LARGEST_SHARE: f64 = 0.02;
+const LARGEST_SHARE: f64 = 0.02;
 
 /// How a measure is chosen from steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
