@@ -8,6 +8,7 @@
 //! | [`nearest`] | which name did the user mean? |
 //! | [`dve`] | what does a DVE model say? |
 //! | [`murphi`] | what does a Murphi model say? |
+//! | [`understood`] | what is a model, whatever language it is written in? |
 
 mod cursor;
 pub mod diagnostic;
@@ -16,3 +17,4 @@ pub mod murphi;
 pub mod nearest;
 pub mod source;
 mod source_file;
+pub mod understood;
