@@ -136,7 +136,9 @@ impl BehaviourAudit<'_> {
     fn ranks(&self, product: &Product<System<'_>>, identity: &Identity) -> Result<RankAudited, AuditError> {
         let profile = profile(product.automaton());
         let weak = profile.filter(|profile| {
-            profile.strength <= Strength::Weak && product.shape().mark_count == product.automaton().mark_count
+            profile.strength <= Strength::Weak
+                && !self.behaviour.strong
+                && product.shape().mark_count == product.automaton().mark_count
         });
         let places = weak.map(|profile| places(product.automaton(), &profile));
         let place = places.map(|places| move |record: &[u64]| places[product.parts(record).1.index()]);

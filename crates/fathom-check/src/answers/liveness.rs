@@ -274,11 +274,12 @@ impl Proof<'_> {
             .map(|state| product.state_name(StateId(state)))
             .collect();
         let atoms = property.formula.as_ref().map_or(u64::MAX, Formula::atoms);
-        let fairness = || match settings.strong {
-            true => Some(self.why_fair(judge.shape(), moved)),
-            false => self.unfair(judge.shape(), held & !moved).or_else(|| self.fair(judge.shape(), &reasons)),
-        };
-        let note = self.stays(&run, stutter)?.or_else(fairness);
+        let strongly = settings.strong.then(|| self.why_fair(judge.shape(), moved));
+        let note = self
+            .stays(&run, stutter)?
+            .or(strongly)
+            .or_else(|| self.unfair(judge.shape(), held & !moved))
+            .or_else(|| self.fair(judge.shape(), &reasons));
         let truths = self.truths(&run, &judge)?;
         Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names, note)
             .with_truths(truths, found.path.len()))
