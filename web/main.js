@@ -1,19 +1,16 @@
 // What does the reader see first, and what changes when a step is chosen?
 
-import { Chart } from "fathom/chart";
+import { beginning, branched, recordOf } from "fathom/branch";
 import { count, h } from "fathom/dom";
-import { compile } from "fathom/expression";
-import { layers } from "fathom/plot";
+import { Explorer } from "fathom/explorer";
+import { layers, overTime } from "fathom/plot";
 import { Run } from "fathom/run";
+import { section } from "fathom/section";
 import { Source } from "fathom/source";
-import { Table } from "fathom/table";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
 const source = new Source(data.source);
-
-// Columns are many where states are wide: then those that never change are hidden at first.
-const MANY = 14;
 
 const SENTENCES = {
   holds: "All properties hold.",
@@ -30,6 +27,7 @@ function header() {
       const dark = getComputedStyle(document.documentElement).getPropertyValue("--dark").trim() === "1";
       document.documentElement.dataset.theme = dark ? "light" : "dark";
     } }, "◐");
+  if (!report) return h("header", {}, h("div", { class: "top" }, h("h1", {}, h("bdi", {}, data.source.name)), theme));
   const properties = (report.properties ?? []).filter((it) => it.kind !== "fault" || it.verdict === "fault");
   const list = properties.map((it) => h(
     "li",
@@ -57,116 +55,9 @@ function sentence(properties) {
   return SENTENCES[verdict] ?? verdict;
 }
 
-// Everything about one run: its table, what the chosen step did, and the chart.
-function section(run) {
-  const pinned = new Set();
-  const own = [];
-  let wanted = "";
-  let still = run.columns.length > MANY;
-  const names = new Map(run.columns.map((name, number) => [name, number]));
-
-  const columns = () => {
-    const fits = (name) => wanted === "" || name.toLowerCase().includes(wanted);
-    const of_model = run.columns.map((name, number) => ({
-      name, key: name, pinned: pinned.has(name), number,
-      text: (state) => run.text(number, state), changed: (state) => run.changed(number, state),
-    }));
-    const shown = of_model.filter((it) => it.pinned || (fits(it.name) && !(still && !run.changes_ever(it.number))));
-    const atoms = run.atoms.map((name) => truth(name, (state) => (run.states[state].atoms ?? []).includes(name)));
-    const written = own.map(({ text, value }) => {
-      const at = (state) => String(value((name) => (names.has(name) ? run.text(names.get(name), state) : undefined)));
-      return { name: text, key: `=${text}`, pinned: true, text: at, changed: (state) => state > 0 && at(state) !== at(state - 1) };
-    });
-    return [...written, ...shown.filter((it) => it.pinned), ...(wanted ? [] : atoms), ...shown.filter((it) => !it.pinned)];
-  };
-  const truth = (name, holds) => ({
-    name: `⊨ ${name}`, key: `|=${name}`, pinned: false,
-    text: (state) => (holds(state) ? "true" : "false"), changed: (state) => state > 0 && holds(state) !== holds(state - 1),
-  });
-
-  const details = h("section", { class: "panel details", "aria-live": "polite" });
-  const chart = Chart.suits(run) ? new Chart(run, (state) => table.select(state)) : null;
-  const select = (state) => {
-    describe(run, state, details);
-    chart?.show(state);
-    const step = run.states[state].step;
-    source.light(step ? [...new Set([...step.moves.map((it) => it.line), step.line].filter(Boolean))] : []);
-    history.replaceState(null, "", `#run=${data.runs.indexOf(run)}&step=${state}`);
-  };
-  const pin = (key) => {
-    if (key.startsWith("=")) own.splice(own.findIndex((it) => `=${it.text}` === key), 1);
-    else if (!pinned.delete(key)) pinned.add(key);
-    table.columns();
-  };
-  const table = new Table(run, columns, select, pin);
-
-  const filter = h("input", { type: "search", class: "filter", placeholder: "filter variables", "aria-label": "filter variables by name",
-    oninput: (event) => { wanted = event.target.value.toLowerCase(); table.columns(); } });
-  const hide = h("input", { type: "checkbox", onchange: (event) => { still = event.target.checked; table.columns(); } });
-  hide.checked = still;
-  const wrong = h("span", { class: "wrong", role: "alert" });
-  const watch = h("form", { class: "watch", onsubmit: (event) => {
-    event.preventDefault();
-    const input = event.target.elements.expression;
-    try {
-      const text = input.value.trim();
-      own.push({ text, value: compile(text) });
-      [input.value, wrong.textContent] = ["", ""];
-      table.columns();
-    } catch (error) {
-      wrong.textContent = error.message;
-    }
-  } }, h("input", { name: "expression", placeholder: "an expression, as turn == 1 && P_0 == idle", "aria-label": "an expression that is evaluated in every state" }), h("button", {}, "watch"));
-  const controls = h("div", { class: "controls" }, filter, h("label", {}, hide, " only what changes"), watch, wrong);
-
-  const element = h(
-    "article",
-    {},
-    h("h2", { class: "heading" }, h("bdi", {}, run.heading)),
-    reasons(run),
-    run.note ? h("p", { class: "note" }, run.note) : null,
-    run.length === 0 ? null : controls,
-    run.length === 0 ? null : h("div", { class: "split" }, h("div", { class: "main" }, table.element, chart?.element ?? null), h("div", { class: "side" }, details, source.element)),
-  );
-  return { element, table, filter, start: (state) => { if (run.length) { table.select(state); } } };
-}
-
-// Why the run is shown: the fault at its end, or the values that decide.
-function reasons({ fault, because }) {
-  const values = (read) => Object.entries(read).map(([name, value]) => `${name} = ${value ?? "-"}`).join(", ");
-  if (fault) {
-    const place = fault.line ? ` (line ${fault.line})` : "";
-    const read = values(fault.values ?? {});
-    return h("p", { class: "reason" }, `${fault.during}: ${fault.title}${fault.detail ? `: ${fault.detail}` : ""}${place}`,
-      fault.expression ? h("span", {}, " in ", h("code", {}, fault.expression), read ? `, where ${read}` : "") : null);
-  }
-  if (!because) return null;
-  const read = values(because.values);
-  return h("p", { class: "reason" }, h("code", {}, because.condition), ` is ${because.holds} at the end${read ? `: ${read}` : ""}`);
-}
-
-function describe(run, state, into) {
-  const { step, atoms, automaton } = run.states[state];
-  const rows = [];
-  const row = (name, value) => rows.push(h("dt", {}, h("bdi", {}, name)), h("dd", {}, value));
-  for (const move of step?.moves ?? []) row(move.process, `${move.from} → ${move.to}`);
-  if (step?.message) {
-    const { channel, sender, receiver, values } = step.message;
-    row("message", `${channel}${values.length ? `(${values.join(", ")})` : ""} ${sender ? `from ${sender}` : "out of the buffer"} ${receiver ? `to ${receiver}` : "into the buffer"}`);
-  }
-  const moved = new Set((step?.moves ?? []).map((move) => move.process));
-  run.columns.forEach((name, column) => {
-    if (!run.changed(column, state) || moved.has(name)) return;
-    row(name, h("span", {}, h("del", {}, run.text(column, state - 1)), " ", h("ins", {}, run.text(column, state))));
-  });
-  if (automaton !== undefined) row("automaton", `${automaton}, reads ${(atoms ?? []).join(", ") || "nothing"}`);
-  const line = step?.line ? ` (line ${step.line})` : "";
-  const place = `state ${run.number(state)}: ${step ? step.title : "initial state"}${line}`;
-  into.replaceChildren(h("h2", {}, h("bdi", {}, place)), rows.length ? h("dl", {}, rows) : h("p", { class: "note" }, state ? "nothing changes" : "choose a step to see what it does"));
-}
-
 function figures() {
   const { report } = data;
+  if (!report) return null;
   const pairs = [
     ["states", report.states], ["visits", report.states === null ? report.visits : null], ["transitions", report.transitions ?? report.edges],
     ["depth", report.depth], ["deadlocks", report.deadlocks], ["faults", report.faults],
@@ -178,36 +69,145 @@ function figures() {
 }
 
 function coverage() {
-  const { coverage } = data.report;
+  const coverage = data.report?.coverage;
   if (!coverage || data.report.limit === "violation") return null;
   const list = (title, items) => (items.length === 0 ? null : h("div", {}, h("h3", {}, title), h("ul", {}, items.slice(0, 200).map((it) => h("li", {}, h("button", { class: "link", onclick: () => source.light([it.line]) }, `${it.what} (line ${it.line})`))))));
   const both = [list(`${coverage.never_taken.length} of ${coverage.transitions} transitions never taken`, coverage.never_taken), list(`${coverage.never_reached.length} of ${coverage.locations} locations never reached`, coverage.never_reached)];
   return both.some(Boolean) ? h("section", { class: "panel" }, h("h2", {}, "coverage"), both) : null;
 }
 
-data.runs = data.traces.map((trace) => new Run(trace));
+data.runs = data.traces.map((trace, place) => Object.assign(new Run(trace), { place }));
 page.append(header());
 const place = new URLSearchParams(location.hash.slice(1));
 const stage = h("div", { class: "stage" });
 let current = null;
-function show(number, state) {
-  current = section(data.runs[number]);
+
+// What sections of runs share.
+const shared = {
+  source,
+  processes: data.processes,
+  explorer: null,
+  show,
+  // A run that begins in an initial state of that record.
+  begin(record) {
+    const number = Math.max(0, shared.explorer.initial.findIndex((it) => it.state.record === record));
+    return beginning(shared.explorer, number, data.participants);
+  },
+  // The way from a run of the reader's own to one that was there.
+  back(run) {
+    const before = run.origin && run.origin.run !== null ? data.runs[run.origin.run] : null;
+    return before ? h("button", { class: "back", onclick: () => show(before, Math.min(run.origin.at, before.length - 1), true) }, "back to the run that was found") : null;
+  },
+};
+
+function show(run, state, focus) {
+  current = section(run, shared);
   stage.replaceChildren(current.element);
   current.start(state);
+  if (focus) current.focus();
 }
+
+// The run that a link leads to, if it is one of the reader's own.
+async function linked(explorer) {
+  if (!place.has("path")) return;
+  const found = data.runs[Number(place.get("run"))];
+  const from = place.has("start") ? beginning(explorer, Math.min(Number(place.get("start")) || 0, explorer.initial.length - 1), data.participants) : found;
+  if (!from) return;
+  const at = Math.min(Number(place.get("step")) || 0, from.length - 1);
+  const actions = place.get("path").split(".").filter((it) => /^\d+$/.test(it)).map(Number);
+  const states = await explorer.follow(await recordOf(from, at, explorer), actions);
+  const run = branched(from, at, states, explorer);
+  show(run, Math.min(Number(place.get("at")) || run.length - 1, run.length - 1));
+}
+
+// Models of more letters than this take a while to be understood: the reader says when.
+const LONG = 200_000;
+
+async function explore() {
+  const note = h("p", { class: "note", role: "status" }, "reading the model …");
+  stage.after(note);
+  try {
+    shared.explorer = await Explorer.open(data);
+    note.remove();
+    if (!shared.explorer) return;
+    if (!current && !data.saved?.length && shared.explorer.initial.length > 0) show(beginning(shared.explorer, 0, data.participants), 0);
+    await saved(shared.explorer);
+    current?.explore();
+    starts();
+    if (data.served) stage.before(checking(shared.explorer));
+    await linked(shared.explorer);
+  } catch (error) {
+    note.replaceChildren(`The model cannot be explored here: ${error.message}`);
+  }
+  document.documentElement.dataset.explored = "yes";
+}
+
+// Runs of a file: their steps are taken again.
+async function saved(explorer) {
+  for (const { heading, first, actions, cycle } of data.saved ?? []) {
+    const known = first.map(([name, text]) => [explorer.columns.indexOf(name), text]).filter(([column]) => column >= 0);
+    const number = explorer.initial.findIndex(({ state }) => known.every(([column, text]) => state.values[column] === text));
+    const start = beginning(explorer, Math.max(0, number), data.participants);
+    const states = await explorer.follow(start.records[0], actions);
+    const run = branched(start, 0, states, explorer);
+    data.runs.push(Object.assign(run, { heading, cycle, stem: run.length - cycle, place: data.runs.length, origin: null }));
+  }
+  if (data.runs.length > 0 && !current) show(data.runs[0], data.runs[0].length - 1);
+}
+
+// Everything that the model states about its states, checked by the checker that serves the page; how far it is is drawn as it goes on.
+function checking(explorer) {
+  const status = h("span", { role: "status" });
+  const plots = h("div", { class: "below live" });
+  let going = false;
+  const button = h("button", { onclick: async () => {
+    if (going) { going = false; await explorer.ask({ ask: "stop" }); return; }
+    going = true;
+    button.textContent = "stop";
+    const history = [];
+    let answer = await explorer.ask({ ask: "check" });
+    while (answer.end === undefined && going) {
+      history.push(answer);
+      status.textContent = ` layer ${count(answer.depth)}, ${count(answer.states)} states, ${answer.seconds.toFixed(1)} s`;
+      plots.replaceChildren(...overTime(history));
+      answer = await explorer.ask({ ask: "go_on", states: 0 });
+    }
+    going = false;
+    button.textContent = "check what the model states";
+    if (answer.end === undefined) { status.textContent = " stopped"; return; }
+    plots.replaceChildren(...overTime([...history, answer]), ...(answer.layers?.length > 1 ? [layers(answer.layers)] : []));
+    status.replaceChildren(` ${SENTENCES[answer.verdict] ?? answer.verdict} ${count(answer.states)} states, ${answer.seconds.toFixed(1)} s`,
+      h("ul", { class: "properties" }, answer.properties.map((it) => h("li", { class: it.verdict }, h("span", { class: "verdict" }, it.verdict), " ", h("span", { class: "kind" }, it.kind), " ", h("bdi", {}, it.name)))));
+    if (answer.actions) {
+      const states = await explorer.follow(answer.start.record, answer.actions);
+      show(branched(shared.begin(answer.start.record), 0, states, explorer), states.length, true);
+    }
+  } }, "check what the model states");
+  return h("div", { class: "checking" }, button, status, plots);
+}
+
+// A choice among initial states, where there are several, and the way back to the beginning.
+function starts() {
+  const { initial } = shared.explorer;
+  const begin = (number) => show(beginning(shared.explorer, number, data.participants), 0, true);
+  const options = initial.slice(0, 500).map((it, number) => h("option", { value: number }, initial.length > 1 ? `initial state ${number + 1}: ${it.title}` : it.title));
+  const choice = initial.length > 1 ? h("select", { "aria-label": "which initial state" }, options) : null;
+  if (initial.length === 0) return;
+  stage.before(h("p", { class: "starts" }, choice, h("button", { onclick: () => begin(Number(choice?.value ?? 0)) }, "explore from the beginning")));
+}
+
 if (data.runs.length > 1) {
-  const choice = h("select", { "aria-label": "which run", onchange: (event) => show(Number(event.target.value), 0) }, data.runs.map((run, number) => h("option", { value: number }, run.heading)));
+  const choice = h("select", { "aria-label": "which run", onchange: (event) => show(data.runs[Number(event.target.value)], 0) }, data.runs.map((run, number) => h("option", { value: number }, run.heading)));
   page.append(h("p", { class: "runs" }, choice));
 }
 page.append(stage);
 if (data.runs.length > 0) {
-  const number = Math.min(Number(place.get("run")) || 0, data.runs.length - 1);
-  const run = data.runs[number];
-  show(number, place.has("step") ? Number(place.get("step")) || 0 : Math.max(0, run.length - 1));
+  const run = data.runs[Math.min(Number(place.get("run")) || 0, data.runs.length - 1)];
+  show(run, place.has("step") ? Number(place.get("step")) || 0 : Math.max(0, run.length - 1));
 } else {
   stage.append(source.element);
 }
-const below = h("div", { class: "below" }, figures(), data.report.layers.length > 1 ? layers(data.report.layers) : null, coverage());
+const below = h("div", { class: "below" }, figures(), data.report?.layers.length > 1 ? layers(data.report.layers) : null, overTime(data.history ?? []), coverage());
 page.append(below);
 document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(event.target.tagName) && current) {
@@ -217,3 +217,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && current && event.target === current.filter) current.table.element.focus();
 });
 document.documentElement.dataset.ready = "yes";
+if (!data.served && !document.getElementById("explorer")?.textContent.trim()) {
+  document.documentElement.dataset.explored = "no";
+} else if (data.source.text.length > LONG) {
+  const button = h("button", { onclick: () => { button.remove(); explore(); } }, "explore the model from here on");
+  stage.after(button);
+} else {
+  explore();
+}

@@ -3,6 +3,8 @@
 export class Run {
   constructor(data) {
     Object.assign(this, data);
+    // The records of states, as far as they are known.
+    this.records = data.record ? [data.record] : [];
     // By column: the states in which it changes, and the texts it has from there on.
     this.changes = this.columns.map(() => ({ at: [], text: [] }));
     this.states.forEach((state, number) => {
@@ -11,6 +13,11 @@ export class Run {
         this.changes[column].text.push(text);
       }
     });
+  }
+
+  // The actions from one state to another. Where nothing moves there is none.
+  actions(from, to) {
+    return this.states.slice(from + 1, to + 1).map((state) => state.step?.action).filter((action) => action !== null && action !== undefined);
   }
 
   get length() {

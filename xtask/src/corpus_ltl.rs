@@ -56,12 +56,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         arguments.engines.is_empty() || arguments.engines.iter().any(|name| name == engine.name)
     };
     let engines: Vec<&'static Engine> = registry::for_runs().filter(wanted).collect();
-    let sizes: HashMap<String, u64> = table(arguments, "reference.tsv")?
+    let table = Table { folder: arguments.folder.clone() };
+    let sizes: HashMap<String, u64> = table
+        .rows("reference.tsv")?
         .into_iter()
         .filter_map(|row| Some((row[0].clone(), row[1].parse().ok()?)))
         .collect();
     let (mut rows, mut wrong) = (0, 0);
-    for row in table(arguments, "ltl.tsv")? {
+    for row in table.rows("ltl.tsv")? {
         let wanted = arguments.min_states..=arguments.max_states;
         let in_range = sizes.get(&row[0]).is_some_and(|states| wanted.contains(states));
         if !in_range || !row[0].contains(&arguments.only) {
@@ -76,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             rows += 1;
         }
     }
-    for row in table(arguments, "property-processes.tsv")? {
+    for row in table.rows("property-processes.tsv")? {
         let states: u64 = row[3].parse().context("a number of states")?;
         let wanted = arguments.min_states..=arguments.max_states;
         if !wanted.contains(&states) || !row[0].contains(&arguments.only) {
@@ -140,18 +142,26 @@ fn compare(
     Ok(wrong)
 }
 
-fn table(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Vec<String>>> {
-    let path = arguments.folder.join(name);
-    let text = std::fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
-    Ok(text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect())
+/// A folder of published tables.
+pub(crate) struct Table {
+    pub(crate) folder: PathBuf,
 }
 
-fn model(path: &Path, instance: &str) -> anyhow::Result<Model> {
+impl Table {
+    /// The rows of one of them.
+    pub(crate) fn rows(&self, name: &str) -> anyhow::Result<Vec<Vec<String>>> {
+        let path = self.folder.join(name);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("{}", path.display()))?;
+        Ok(text.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect())
+    }
+}
+
+pub(crate) fn model(path: &Path, instance: &str) -> anyhow::Result<Model> {
     let wraps = WRAPPING.iter().any(|name| instance == *name || instance.starts_with(&format!("{name}.")));
     let overflow = if wraps { Overflow::Wrap } else { Overflow::Fault };
     Ok(Model::read(path, &ModelOptions { overflow, ..ModelOptions::default() })?)
 }
 
-fn resources() -> Resources {
+pub(crate) fn resources() -> Resources {
     Resources { threads: 2, ..Resources::of_this_machine() }
 }

@@ -6,6 +6,8 @@ mod bench;
 mod corpus;
 mod corpus_ltl;
 mod emit_c;
+mod explorer;
+mod lassos;
 mod package;
 mod printed;
 mod rumur;
@@ -36,6 +38,10 @@ enum Task {
     Corpus(corpus::Arguments),
     /// Print a model as C.
     EmitC(emit_c::Arguments),
+    /// Compile the part of the checker that pages carry, to WebAssembly.
+    Explorer(explorer::Arguments),
+    /// Measure how long the lassos are that are shown, against the shortest there are.
+    Lassos(lassos::Arguments),
     /// Build the program small, and make a Debian package of it.
     Package(package::Arguments),
     /// Check random Murphi programs and compare with rumur.
@@ -54,6 +60,8 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         Task::Attack(arguments) => attack::run(&arguments),
         Task::Bench(part) => bench::run(&part),
         Task::EmitC(arguments) => emit_c::run(&arguments),
+        Task::Explorer(arguments) => explorer::run(&arguments),
+        Task::Lassos(arguments) => lassos::run(&arguments),
         Task::Package(arguments) => package::run(&arguments),
         Task::Rumur(arguments) => rumur::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),

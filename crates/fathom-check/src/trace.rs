@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use fathom_lang::source::SourceText;
 use fathom_model::program::Label;
 use fathom_model::record::Records;
-use fathom_model::span::Span;
 use fathom_model::steps::{Fault, Labels};
 use fathom_model::system::{Description, Query, TransitionSystem};
 use fathom_search::error::SearchError;
@@ -16,11 +15,13 @@ use fathom_search::traces::path::{Path, PathReader};
 use serde::ser::{Error as _, SerializeSeq, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
 
-use self::value::Value;
 use crate::model::subject::Subject;
 use crate::model::system::System;
 
-pub mod value;
+use fathom_explorer::step::position;
+pub use fathom_explorer::step::{TraceMessage, TraceMove, TraceStep, step};
+pub use fathom_explorer::value;
+use fathom_explorer::value::Value;
 
 /// A run of the model that can be told in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +51,10 @@ struct Cycle {
     atoms: u64,
     /// What the states of the automaton are called.
     automaton: Vec<String>,
+    /// The parts of the formula that say something about more than one state, and by state whether they are true.
+    truths: Vec<(String, Vec<bool>)>,
+    /// How many steps the lasso had that the search found, before it was shortened.
+    found: Option<u64>,
 }
 
 /// A run in words, as JSON has it.
@@ -103,52 +108,12 @@ pub struct TraceState {
     /// The atoms of the formula that are true here; only along a lasso.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub atoms: Option<Vec<String>>,
+    /// The parts of the formula that are true from here on; only along a lasso.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subformulas: Option<Vec<String>>,
     /// The state of the automaton; only along a lasso.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub automaton: Option<String>,
-}
-
-/// A step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TraceStep {
-    /// `P_0: wait -> critical`, or the name of a rule.
-    pub title: String,
-    /// The number of the action, for programs that follow the trace.
-    pub action: u32,
-    /// The line in the source, from 1.
-    pub line: Option<usize>,
-    /// The column.
-    pub column: Option<usize>,
-    /// Who moves.
-    pub moves: Vec<TraceMove>,
-    /// What passes.
-    pub message: Option<TraceMessage>,
-}
-
-/// One process's part in a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TraceMove {
-    /// Who.
-    pub process: String,
-    /// Where from.
-    pub from: String,
-    /// Where to.
-    pub to: String,
-    /// The line of its transition.
-    pub line: Option<usize>,
-}
-
-/// A message that passes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TraceMessage {
-    /// Over which channel.
-    pub channel: String,
-    /// From whom, unless it comes out of a buffer.
-    pub sender: Option<String>,
-    /// To whom, unless it goes into a buffer.
-    pub receiver: Option<String>,
-    /// What.
-    pub values: Vec<String>,
 }
 
 /// A fault at the end of a run.
@@ -215,8 +180,34 @@ impl Trace {
         note: Option<String>,
     ) -> Trace {
         let Lasso { path, cycle_start } = lasso;
-        let cycle = Some(Cycle { start: cycle_start, stutter, labels, atoms, automaton });
+        let cycle = Some(Cycle {
+            start: cycle_start,
+            stutter,
+            labels,
+            atoms,
+            automaton,
+            truths: Vec::new(),
+            found: None,
+        });
         Trace { kind: "lasso", minimal: "none", fault: None, because: None, note, path: Some(path), cycle }
+    }
+
+    /// The same, with where along the run the parts of a formula are true, and the steps of the lasso that the search found.
+    pub(crate) fn with_truths(mut self, truths: Vec<(String, Vec<bool>)>, found: u64) -> Trace {
+        if let Some(cycle) = &mut self.cycle {
+            (cycle.truths, cycle.found) = (truths, Some(found));
+        }
+        self
+    }
+
+    /// How many steps a lasso had that the search found, before it was shortened.
+    pub fn found_length(&self) -> Option<u64> {
+        self.cycle.as_ref()?.found
+    }
+
+    /// The parts of the formula whose truth along a lasso is told, the formula itself first.
+    pub fn subformulas(&self) -> Vec<&str> {
+        self.cycle.iter().flat_map(|cycle| &cycle.truths).map(|(part, _)| &**part).collect()
     }
 
     /// A path, and what goes wrong at its end.
@@ -258,6 +249,17 @@ impl Trace {
         let Some(cycle) = &self.cycle else { return Vec::new() };
         let names = cycle.labels.iter().enumerate();
         names.filter(|(label, _)| cycle.atoms >> label & 1 == 1).map(|(_, label)| &*label.name).collect()
+    }
+
+    /// The record of its first state, if there is one.
+    pub fn first_record(&self) -> Result<Option<Vec<u64>>, SearchError> {
+        let Some(path) = self.path.as_ref().filter(|path| !path.is_empty()) else { return Ok(None) };
+        Ok(Some(path.reader()?.get(0)?.record.to_vec()))
+    }
+
+    /// The action of a step where nothing can move and time goes on; along a lasso alone.
+    pub fn stutter(&self) -> Option<u32> {
+        self.cycle.as_ref().map(|cycle| cycle.stutter)
     }
 
     /// What a reader should know about a run that goes on for ever.
@@ -354,11 +356,15 @@ impl States<'_> {
             let names = &self.system.shape().labels;
             (0..names.len()).filter(holds).map(|label| names[label].clone()).collect()
         });
+        let subformulas = cycle.filter(|cycle| !cycle.truths.is_empty()).map(|cycle| {
+            let here = |(_, at): &&(String, Vec<bool>)| at.get(place as usize) == Some(&true);
+            cycle.truths.iter().filter(here).map(|(part, _)| part.clone()).collect()
+        });
         let name = |cycle: &Cycle| cycle.automaton.get(state.note as usize).cloned();
         let automaton = cycle.map(|cycle| name(cycle).unwrap_or_else(|| state.note.to_string()));
         self.before = Some((state.record.to_vec(), value.clone(), state.action));
         self.next += 1;
-        Ok(Some(TraceState { step, state: value, changed, atoms, automaton }))
+        Ok(Some(TraceState { step, state: value, changed, atoms, subformulas, automaton }))
     }
 }
 
@@ -427,51 +433,6 @@ pub(crate) fn state_value(subject: &dyn Subject, system: &dyn TransitionSystem, 
     }
 }
 
-/// The words for a step from a state.
-pub fn step(
-    system: &dyn TransitionSystem,
-    source: Option<&SourceText>,
-    from: &[u64],
-    action: u32,
-) -> TraceStep {
-    let words = system.describe(Query::Step { source: from, action });
-    let (line, column) = position(source, words.span);
-    TraceStep {
-        title: words.title.clone(),
-        action,
-        line,
-        column,
-        moves: words
-            .moves
-            .iter()
-            .map(|it| TraceMove {
-                process: it.process.clone(),
-                from: it.from.clone(),
-                to: it.to.clone(),
-                line: position(source, Some(it.span)).0,
-            })
-            .collect(),
-        message: message(words),
-    }
-}
-
-impl TraceStep {
-    /// Nothing can move, and time goes on.
-    fn stay(action: u32) -> TraceStep {
-        let title = "nothing can move".to_owned();
-        TraceStep { title, action, line: None, column: None, moves: Vec::new(), message: None }
-    }
-}
-
-fn message(words: Description) -> Option<TraceMessage> {
-    words.exchange.map(|it| TraceMessage {
-        channel: it.channel,
-        sender: it.sender,
-        receiver: it.receiver,
-        values: it.values,
-    })
-}
-
 fn fault(
     system: &dyn TransitionSystem,
     source: Option<&SourceText>,
@@ -516,15 +477,4 @@ fn fault(
 /// Names and texts of single values.
 fn named_values(read: &[(String, String)]) -> Value {
     Value::Record(read.iter().map(|(name, text)| (name.clone(), Value::of_text(text.clone()))).collect())
-}
-
-/// Line and column; none for a span that is nowhere in particular.
-fn position(source: Option<&SourceText>, span: Option<Span>) -> (Option<usize>, Option<usize>) {
-    match source.zip(span.filter(|span| *span != Span::default())) {
-        Some((source, span)) => {
-            let position = source.position(span.start);
-            (Some(position.line), Some(position.column))
-        }
-        None => (None, None),
-    }
 }

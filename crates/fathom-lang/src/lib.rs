@@ -9,6 +9,7 @@
 //! | [`nearest`] | which name did the user mean? |
 //! | [`dve`] | what does a DVE model say? |
 //! | [`murphi`] | what does a Murphi model say? |
+//! | [`understood`] | what is a model, whatever language it is written in? |
 
 mod cursor;
 pub mod diagnostic;
@@ -18,3 +19,4 @@ pub mod names;
 pub mod nearest;
 pub mod source;
 mod source_file;
+pub mod understood;

@@ -11,6 +11,19 @@ pub fn holds(formula: &Formula, word: &Lasso) -> bool {
     truth(formula, word)[0]
 }
 
+/// The formula and all parts of it that say something about more than one position, each with its truth at every position of the word; the larger ones first.
+pub fn truths<'f>(formula: &'f Formula, word: &Lasso) -> Vec<(&'f Formula, Vec<bool>)> {
+    let mut all: Vec<(&Formula, Vec<bool>)> = Vec::new();
+    let mut waiting = vec![formula];
+    while let Some(part) = waiting.pop() {
+        if part.is_temporal() && all.iter().all(|(other, _)| *other != part) {
+            all.push((part, truth(part, word)));
+        }
+        waiting.extend(part.operands().into_iter().rev());
+    }
+    all
+}
+
 /// The truth of the formula at every position of the word.
 fn truth(formula: &Formula, word: &Lasso) -> Vec<bool> {
     let positions = word.letters().len();
@@ -79,6 +92,19 @@ fn release(a: &Formula, b: &Formula, word: &Lasso, forever: bool) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_are_told_with_their_truth() {
+        let atom = Formula::Atom(crate::atom::AtomId::new(0).unwrap());
+        let often = Formula::Globally(Box::new(Formula::Finally(Box::new(atom.clone()))));
+        let word = Lasso::new(&[1], &[0, 0]).unwrap();
+        let told = truths(&often, &word);
+        assert_eq!(told[0], (&often, vec![false; 3]));
+        assert_eq!(told[1].1, [true, false, false]);
+        assert_eq!(told.len(), 2, "an atom is no news");
+        let twice = Formula::And(vec![often.clone(), often.clone()]);
+        assert_eq!(truths(&twice, &word).len(), 3);
+    }
     use crate::atom::AtomTable;
     use crate::parser::parse;
 

@@ -61,6 +61,22 @@ impl Formula {
         }
     }
 
+    /// Whether a temporal operator is in it.
+    pub fn is_temporal(&self) -> bool {
+        let own = !matches!(
+            self,
+            Formula::True
+                | Formula::False
+                | Formula::Atom(_)
+                | Formula::Not(_)
+                | Formula::And(_)
+                | Formula::Or(_)
+                | Formula::Implies(..)
+                | Formula::Iff(..)
+        );
+        own || self.operands().into_iter().any(Formula::is_temporal)
+    }
+
     /// The letter in which all its atoms are true.
     pub fn atoms(&self) -> u64 {
         match self {

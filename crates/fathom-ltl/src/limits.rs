@@ -56,17 +56,19 @@ pub enum TranslateError {
 /// The limits, and when the clock runs out.
 pub(crate) struct Budget {
     pub(crate) limits: Limits,
-    started: Instant,
+    /// None if there is no limit of time: some machines have no clock.
+    deadline: Option<Instant>,
 }
 
 impl Budget {
     pub(crate) fn new(limits: Limits) -> Self {
-        Budget { limits, started: Instant::now() }
+        let deadline = limits.time.and_then(|time| Instant::now().checked_add(time));
+        Budget { limits, deadline }
     }
 
     /// When the time is over.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.limits.time.and_then(|time| self.started.checked_add(time))
+        self.deadline
     }
 
     /// To be asked at least once per state.
@@ -77,8 +79,8 @@ impl Budget {
         if edges > self.limits.edges_max {
             return Err(TranslateError::Edges(self.limits.edges_max));
         }
-        match self.limits.time {
-            Some(time) if self.started.elapsed() > time => Err(TranslateError::Time(time)),
+        match self.limits.time.zip(self.deadline) {
+            Some((time, deadline)) if Instant::now() > deadline => Err(TranslateError::Time(time)),
             _ => Ok(()),
         }
     }

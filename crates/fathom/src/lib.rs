@@ -7,19 +7,23 @@
 //! | [`command`] | what does each command do? |
 //! | `reading` | does reading a model keep within the memory of the run? |
 //! | [`observer`] | who watches the search of a command? |
+//! | [`history`] | how did a search go on over time? |
 //! | [`progress`] | how is a user told how far a run is? |
 //! | [`interrupt`] | has somebody asked the run to stop? |
 //! | [`session`] | who ends a command that does not end by itself? |
 //! | `lsp` | how does an editor ask about models? |
 //! | [`report`] | how is the result of a run told? |
+//! | [`serve`] | how is a page served to its reader, and to nobody else? |
 
 pub mod arguments;
 pub mod command;
+pub mod history;
 pub mod interrupt;
 mod lsp;
 pub mod observer;
 pub mod progress;
 mod reading;
 pub mod report;
+pub mod serve;
 pub mod session;
 pub mod settings;

@@ -1,8 +1,8 @@
 //! Who watches the search of a command: when must it stop, who is told how far it is, who gets the records?
 
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use fathom_check::export::RecordFile;
@@ -13,6 +13,7 @@ use fathom_exec::stop::StopFlag;
 use fathom_model::record::Records;
 use fathom_search::task::{Observer, Progress};
 
+use crate::history::History;
 use crate::interrupt::Interrupt;
 use crate::progress::Meter;
 
@@ -24,6 +25,7 @@ pub struct Watcher {
     /// 0 as long as nothing asked the search to stop.
     reason: AtomicU8,
     meter: Meter,
+    history: Option<Arc<History>>,
     records: Option<Mutex<RecordFile>>,
 }
 
@@ -33,7 +35,14 @@ const INTERRUPT: u8 = 2;
 impl Watcher {
     /// Watches a search that ends then, at the latest.
     pub fn until(interrupt: Interrupt, deadline: Option<Instant>, meter: Meter) -> Watcher {
-        Watcher { interrupt, deadline, reason: AtomicU8::new(0), meter, records: None }
+        Watcher { interrupt, deadline, reason: AtomicU8::new(0), meter, history: None, records: None }
+    }
+
+    /// Notes how the search goes on.
+    #[must_use]
+    pub fn with_history(mut self, history: Arc<History>) -> Watcher {
+        self.history = Some(history);
+        self
     }
 
     /// Writes every record to a file as it is expanded.
@@ -112,6 +121,7 @@ impl Observer for Watcher {
     }
 
     fn progress(&self, progress: Progress) {
+        self.history.iter().for_each(|history| history.note(&progress));
         self.meter.note(progress);
     }
 

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use fathom_check::machine;
 
+use crate::history::{History, Point};
 use crate::interrupt::{Interrupt, Stage};
 use crate::observer::Watcher;
 use crate::progress::Meter;
@@ -29,6 +30,7 @@ pub struct Session {
     /// Whether signals are caught.
     watched: Mutex<bool>,
     resume: Resume,
+    history: Arc<History>,
 }
 
 /// The commands that go on with what was committed, once there may be something: as it was, and without the time limit.
@@ -55,7 +57,7 @@ impl Session {
         };
         // Without the thread a search still looks at the clock by itself.
         let _ = std::thread::Builder::new().stack_size(GUARD_STACK_BYTES).spawn(move || guard.watch());
-        Session { deadline, interrupt, watched: Mutex::new(false), resume }
+        Session { deadline, interrupt, watched: Mutex::new(false), resume, history: Arc::default() }
     }
 
     /// Watches a search that begins now, for signals too.
@@ -65,7 +67,13 @@ impl Session {
             self.interrupt.on_signals()?;
         }
         self.interrupt.search_begins();
-        Ok(Watcher::until(self.interrupt.clone(), self.deadline, meter))
+        let watcher = Watcher::until(self.interrupt.clone(), self.deadline, meter);
+        Ok(watcher.with_history(Arc::clone(&self.history)))
+    }
+
+    /// How the searches of the command went on.
+    pub fn history(&self) -> Vec<Point> {
+        self.history.points()
     }
 
     /// From now on there may be something to go on with, by that command, or by the other one if the time limit ends this one.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fathom_check::answers::check::Stop;
 use fathom_check::export::GraphFormat;
 use fathom_check::folder::disk_settings::DiskSettings;
-use fathom_check::model::assemble::ModelSettings;
+use fathom_check::model::assemble::{ModelOptions, ModelSettings};
 use fathom_check::questions::plan::Questions;
 use fathom_check::resources::Resources;
 use fathom_search::engines::engine::Chosen;
@@ -103,6 +103,8 @@ pub struct CheckSettings {
 pub struct ReportFiles {
     /// A page of HTML.
     pub html: Option<PathBuf>,
+    /// Whether pages show what was found and no more.
+    pub html_static: bool,
     /// Verdicts as the tests of a JUnit file.
     pub junit: Option<PathBuf>,
     /// Verdicts as results of a SARIF log.
@@ -122,6 +124,21 @@ pub struct ReplaySettings {
     pub resources: Resources,
     /// Whether to print nothing but errors.
     pub quiet: bool,
+}
+
+/// Settings of `view`.
+#[derive(Clone, Debug)]
+pub struct ViewSettings {
+    /// A model, saved runs, or the folder of a search.
+    pub what: PathBuf,
+    /// The model, if not where the runs or the search say.
+    pub model: Option<PathBuf>,
+    /// What is chosen about the model.
+    pub options: ModelOptions,
+    /// The port; any if it is 0.
+    pub port: u16,
+    /// What searches may use.
+    pub resources: Resources,
 }
 
 /// Settings of `audit`.

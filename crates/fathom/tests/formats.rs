@@ -262,8 +262,8 @@ fn a_page_holds_all_it_needs_and_nothing_in_it_is_obeyed() {
     let arguments = ["check", model.to_str().unwrap(), "--html", page.to_str().unwrap(), "--quiet"];
     assert_eq!(fathom(&arguments).code, Some(1));
     let html = std::fs::read_to_string(page).unwrap();
-    assert_eq!(html.matches("<script").count(), 3, "data, modules, and where they begin");
-    assert_eq!(html.matches("</script>").count(), 3);
+    assert_eq!(html.matches("<script").count(), 4, "data, explorer, modules, and where they begin");
+    assert_eq!(html.matches("</script>").count(), 4);
     assert!(!html.contains("<img") && html.contains("<title>") && html.contains("&lt;b>&amp;x.m"));
     assert!(
         !html.contains("http://")

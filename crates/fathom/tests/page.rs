@@ -47,8 +47,35 @@ fn browser() -> Option<&'static str> {
     found
 }
 
+/// Whether this build has an explorer for pages to carry.
+fn has_explorer() -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let has = !explorer_of(folder.path(), "models/peterson.dve", &[]).is_empty();
+    if !has {
+        eprintln!("skipped: this build has no explorer (`cargo xtask explorer`), so no page was explored");
+    }
+    has
+}
+
+/// The explorer that the page of a model carries, as it stands there.
+fn explorer_of(folder: &Path, model: &str, more: &[&str]) -> String {
+    let path = folder.join("carrier.html");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let words = ["check", model, "--quiet", "--threads", "1", "--html", path.to_str().unwrap()];
+    let binary = env!("CARGO_BIN_EXE_fathom");
+    Command::new(binary).args(words).args(more).current_dir(root).output().unwrap();
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (_, rest) = page.split_once("id=\"explorer\">").unwrap();
+    rest.split_once("</script>").unwrap().0.trim().to_owned()
+}
+
 /// Checks a model, and says what a reader of the page sees who does what the script says.
 fn seen(browser: &str, arguments: &[&str], read: &str, size: &str) -> Value {
+    seen_at(browser, arguments, read, size, "")
+}
+
+/// The same, by a link that ends so.
+fn seen_at(browser: &str, arguments: &[&str], read: &str, size: &str, fragment: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -68,11 +95,11 @@ fn seen(browser: &str, arguments: &[&str], read: &str, size: &str) -> Value {
             "--no-sandbox",
             "--disable-gpu",
             "--disable-dev-shm-usage",
-            "--virtual-time-budget=30000",
+            "--virtual-time-budget=3600000",
         ])
         .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
         .args([&format!("--window-size={size}"), "--dump-dom"])
-        .arg(format!("file://{}", path.display()))
+        .arg(format!("file://{}{fragment}", path.display()))
         .output()
         .unwrap();
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -205,4 +232,176 @@ fn hostile_names_are_shown_and_nothing_happens() {
     assert_eq!((&seen["images"], &seen["turned"]), (&0.into(), &false.into()), "{seen}");
     assert!(seen["step"].as_str().unwrap().contains("<img src=x"), "{seen}");
     assert!(seen["step"].as_str().unwrap().contains("\\u{202e}"), "{seen}");
+}
+
+#[test]
+fn a_reader_steps_on_searches_and_shares_the_way() {
+    let Some(browser) = browser().filter(|_| has_explorer()) else { return };
+    let read = r#"
+      while (!document.documentElement.dataset.explored) await frame();
+      await frame();
+      press("Home"); await frame(); await frame();
+      seen.choices = texts(".choice");
+      const other = all(".choice").find((it) => !it.textContent.includes("the run takes this"));
+      other.click(); await frame(); await frame();
+      seen.heading = document.querySelector(".heading").textContent;
+      seen.rows = all("tbody tr").length;
+      seen.then = texts(".choice").length;
+      const form = document.querySelector(".search");
+      const look = async (expression, kind, from) => {
+        const { elements } = document.querySelector(".search");
+        [elements.expression.value, elements.kind.value, elements.from.value] = [expression, kind, from];
+        document.querySelector(".search").requestSubmit();
+        while (document.querySelector(".search button").textContent !== "look") await frame();
+        await frame();
+        return document.querySelector(".next [role=status]").textContent;
+      };
+      seen.count = await look("", "all", "start");
+      seen.wrong_name = await look("P_7.critical", "true", "start");
+      seen.never = await look("P_0.critical && P_1.critical", "true", "start");
+      await look("P_1.critical", "true", "here"); await frame();
+      seen.last = all("tbody tr").at(-1).textContent;
+      seen.fragment = location.hash;
+      seen.explored = document.documentElement.dataset.explored;
+    "#;
+    let arguments = ["models/peterson.dve", "--ltl", "[] <> P_0.critical"];
+    let first = seen(browser, &arguments, read, "1300,900");
+    assert_eq!(first["choices"].as_array().unwrap().len(), 2, "{first}");
+    assert!(first["heading"].as_str().unwrap().starts_with("a run of your own"), "{first}");
+    assert_eq!(first["rows"], 2, "{first}");
+    assert!(first["count"].as_str().unwrap().ends_with("these are all."), "{first}");
+    assert!(first["never"].as_str().unwrap().starts_with("Never"), "{first}");
+    assert!(first["wrong_name"].as_str().unwrap().contains("P_7"), "{first}");
+    assert!(first["last"].as_str().unwrap().contains("critical"), "{first}");
+    let fragment = first["fragment"].as_str().unwrap();
+    let read = r#"
+      while (!document.documentElement.dataset.explored) await frame();
+      await frame();
+      seen.last = all("tbody tr").at(-1).textContent;
+      seen.fragment = location.hash;
+    "#;
+    let second = seen_at(browser, &arguments, read, "1300,900", fragment);
+    assert_eq!((&second["last"], &second["fragment"]), (&first["last"], &first["fragment"]));
+}
+
+#[test]
+fn a_page_without_a_counterexample_can_be_explored_and_a_static_one_cannot() {
+    let Some(browser) = browser().filter(|_| has_explorer()) else { return };
+    let read = r#"
+      while (!document.documentElement.dataset.explored) await frame();
+      await frame(); await frame();
+      seen.rows = all("tbody tr").length;
+      seen.choices = texts(".choice").length;
+      seen.explored = document.documentElement.dataset.explored;
+    "#;
+    let alive = seen(browser, &["models/token_ring.m"], read, "1300,900");
+    assert_eq!((&alive["rows"], &alive["explored"]), (&1.into(), &"yes".into()), "{alive}");
+    assert!(alive["choices"].as_u64().unwrap() > 0, "{alive}");
+    let still = seen(browser, &["models/token_ring.m", "--html-static"], read, "1300,900");
+    assert_eq!((&still["rows"], &still["explored"]), (&0.into(), &"no".into()), "{still}");
+}
+
+/// What a browser asks about each model: everything about the first states, then how many there are within a bound.
+const ASKING: &str = r#"
+  let [left, right] = [0x811c9dc5, 0x01000193];
+  const add = (text) => { for (let place = 0; place < text.length; place += 1) { const unit = text.charCodeAt(place); left = Math.imul(left ^ unit, 0x01000193) >>> 0; right = Math.imul(right + unit, 0x85ebca6b) >>> 0; } };
+  seen.models = {};
+  for (const [name, opening] of Object.entries(MODELS)) {
+    [left, right] = [0x811c9dc5, 0x01000193];
+    const ask = (question) => { const text = raw(JSON.stringify(question)); add(text); return JSON.parse(text); };
+    const opened = ask({ ask: "open", ...opening });
+    const waiting = (opened.initial ?? []).map((it) => it.state.record);
+    for (let place = 0; place < waiting.length && place < 20; place += 1) {
+      for (const it of ask({ ask: "successors", record: waiting[place] }).choices) if (!waiting.includes(it.state.record)) waiting.push(it.state.record);
+    }
+    ask({ ask: "search", records: [], expression: null, value: true, states: 2000 });
+    const end = ask({ ask: "go_on", states: 3000 });
+    seen.models[name] = { sum: `${left}.${right}`, end };
+  }
+"#;
+
+/// The same asked here, of the same crate as machine code. Says the sum over all answers, and the last of them.
+fn asked_here(opening: &Value) -> (String, Value) {
+    let (mut left, mut right) = (0x811c_9dc5u32, 0x0100_0193u32);
+    let mut explorer = None;
+    let mut ask = |question: Value| {
+        let text = fathom_explorer::explorer::answer(&mut explorer, &question.to_string());
+        for unit in text.encode_utf16() {
+            left = (left ^ u32::from(unit)).wrapping_mul(0x0100_0193);
+            right = right.wrapping_add(u32::from(unit)).wrapping_mul(0x85eb_ca6b);
+        }
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let mut question = opening.clone();
+    question["ask"] = "open".into();
+    let opened = ask(question);
+    let record = |state: &Value| state["state"]["record"].clone();
+    let mut waiting: Vec<Value> = opened["initial"].as_array().unwrap().iter().map(record).collect();
+    let mut place = 0;
+    while place < waiting.len() && place < 20 {
+        let answer = ask(serde_json::json!({ "ask": "successors", "record": waiting[place] }));
+        for choice in answer["choices"].as_array().unwrap() {
+            if !waiting.contains(&record(choice)) {
+                waiting.push(record(choice));
+            }
+        }
+        place += 1;
+    }
+    ask(
+        serde_json::json!({ "ask": "search", "records": [], "expression": null, "value": true, "states": 2000 }),
+    );
+    let end = ask(serde_json::json!({ "ask": "go_on", "states": 3000 }));
+    (format!("{left}.{right}"), end)
+}
+
+#[test]
+fn in_the_browser_all_models_have_the_states_and_steps_that_they_have_here() {
+    let Some(browser) = browser().filter(|_| has_explorer()) else { return };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut models = serde_json::Map::new();
+    for entry in root.join("models").read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let language = match path.extension().and_then(|it| it.to_str()) {
+            Some("dve") => "dve",
+            Some("m") => "murphi",
+            _ => continue,
+        };
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let options =
+            serde_json::json!({ "constants": [], "wrap": false, "symmetry": false, "max_loop": null });
+        let text = std::fs::read_to_string(&path).unwrap();
+        let opening =
+            serde_json::json!({ "name": name, "text": text, "language": language, "options": options });
+        models.insert(name, opening);
+    }
+    assert!(models.len() > 50, "the models are there");
+    let read = format!(
+        r#"
+      const MODELS = {};
+      const {{ Explorer }} = await import("fathom/explorer");
+      const explorer = await Explorer.open(JSON.parse(document.getElementById("data").textContent));
+      const raw = explorer.answers.raw.bind(explorer.answers);
+      {ASKING}
+    "#,
+        serde_json::to_string(&models).unwrap().replace('<', "\\u003c")
+    );
+    let seen = seen(browser, &["models/peterson.dve"], &read, "1300,900");
+    let mut complete = 0;
+    for (name, opening) in &models {
+        let (sum, end) = asked_here(opening);
+        let there = &seen["models"][name];
+        assert_eq!((&there["end"], there["sum"].as_str()), (&end, Some(&*sum)), "{name}");
+        complete += usize::from(end["end"] == "all" && agrees_with_engines(&root, name, &end));
+    }
+    assert!(complete > 20, "{complete} models are small enough to be searched in whole");
+}
+
+/// Compares with what an engine finds, on machine code.
+fn agrees_with_engines(root: &Path, name: &str, end: &Value) -> bool {
+    let words = ["explore", &format!("models/{name}"), "--json", "-", "--quiet", "--symmetry", "off"];
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom")).args(words).current_dir(root).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let here = (&report["states"], &report["transitions"], &report["checksum"]);
+    assert_eq!((&end["states"], &end["transitions"], &end["checksum"]), here, "{name}");
+    true
 }

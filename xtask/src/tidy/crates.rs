@@ -17,18 +17,28 @@ const DRAWN: &[(&str, &[&str])] = &[
     ("fathom-ltl", &["fathom-model"]),
     ("fathom-exec", &["fathom-model"]),
     ("fathom-search", &["fathom-model", "fathom-disk"]),
+    ("fathom-explorer", BELOW_EXPLORER),
     ("fathom-check", BELOW_CHECK),
     ("fathom", BELOW_FATHOM),
     ("oracle", &["fathom-model"]),
 ];
-const BELOW_CHECK: &[&str] =
-    &["fathom-model", "fathom-disk", "fathom-lang", "fathom-ltl", "fathom-exec", "fathom-search"];
+const BELOW_EXPLORER: &[&str] = &["fathom-model", "fathom-lang", "fathom-ltl", "fathom-exec"];
+const BELOW_CHECK: &[&str] = &[
+    "fathom-model",
+    "fathom-disk",
+    "fathom-lang",
+    "fathom-ltl",
+    "fathom-exec",
+    "fathom-explorer",
+    "fathom-search",
+];
 const BELOW_FATHOM: &[&str] = &[
     "fathom-model",
     "fathom-disk",
     "fathom-lang",
     "fathom-ltl",
     "fathom-exec",
+    "fathom-explorer",
     "fathom-search",
     "fathom-check",
 ];

@@ -1,7 +1,7 @@
 //! How is it checked again what a search said, by someone who does not trust it?
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fathom_check::answers::audit::StateAudit;
 use fathom_check::answers::behaviour_audit::{self, BehaviourAudit};
@@ -27,8 +27,8 @@ use fathom_search::engines::{semi_owcty, tier};
 pub(crate) fn audited(model: &Model) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let source = ModelSettings { path: PathBuf::from("lock.dve"), options: ModelOptions::default() };
-    states(model, &source, folder.path().join("states"))?;
-    runs(model, &source, folder.path().join("runs"))
+    states(model, &source, &folder.path().join("states"))?;
+    runs(model, &source, &folder.path().join("runs"))
 }
 
 fn home(folder: PathBuf, identity: Identity) -> Home {
@@ -36,18 +36,18 @@ fn home(folder: PathBuf, identity: Identity) -> Home {
 }
 
 /// That an invariant holds is proven by the set of all states: nothing leads out of it, and nothing in it violates.
-fn states(model: &Model, source: &ModelSettings, folder: PathBuf) -> Result<(), Box<dyn Error>> {
+fn states(model: &Model, source: &ModelSettings, folder: &Path) -> Result<(), Box<dyn Error>> {
     let questions = Questions { invariants: vec!["taken < 2".into()], ..Questions::default() };
     let plan = Plan::new(model, &questions)?;
     let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));
     let identity = Identity::of_check(model, source, &questions, model.interpreter(Vec::new()).shape());
-    let home = home(folder.clone(), identity.clone());
+    let home = home(folder.to_owned(), identity.clone());
     let chosen = Chosen::plain(&tier::ENGINE);
     check::check(model, &plan, &chosen, Stop::First, &resources, &clock, Some(&home))?;
     drop(home);
 
     let (scratch, budget) = (Volume::in_memory(4096), Budget::new(1 << 20));
-    let Committed { states, .. } = &Home::look_at(&folder)?;
+    let Committed { states, .. } = &Home::look_at(folder)?;
     let (subject, plan) = (model, Some(&plan));
     let audit = StateAudit { subject, plan, states, scratch: &scratch, budget: &budget, observer: &clock };
     println!("{:?}", audit.run(&identity)?);
@@ -63,7 +63,7 @@ fn states(model: &Model, source: &ModelSettings, folder: PathBuf) -> Result<(), 
 }
 
 /// That a formula holds is proven by ranks of the states of the product: no run through it is accepting.
-fn runs(model: &Model, source: &ModelSettings, folder: PathBuf) -> Result<(), Box<dyn Error>> {
+fn runs(model: &Model, source: &ModelSettings, folder: &Path) -> Result<(), Box<dyn Error>> {
     let formulas = vec!["G (P.critical -> F P.idle)".to_owned()];
     let questions = LivenessQuestions { formulas, ..LivenessQuestions::default() };
     let (property, fair) = (&questions.properties(model)?[0], vec![0, 1]);
@@ -76,12 +76,12 @@ fn runs(model: &Model, source: &ModelSettings, folder: PathBuf) -> Result<(), Bo
     };
     let (resources, clock) = (Resources::of_this_machine(), Clock::new(None));
     let identity = settings.identity(model, property, source)?;
-    let home = home(folder.clone(), identity.clone());
+    let home = home(folder.to_owned(), identity.clone());
     liveness::check(model, property, &settings, &resources, &clock, Some(&home))?;
     drop(home);
 
     let (scratch, budget) = (&Volume::in_memory(4096), &Budget::new(1 << 20));
-    let Committed { states, passes, identity: said, .. } = &Home::look_at(&folder)?;
+    let Committed { states, passes, identity: said, .. } = &Home::look_at(folder)?;
     let behaviour = said.behaviour().ok_or("it is about infinite runs")?;
     let product = behaviour_audit::product(model, property, behaviour)?;
     let audit = BehaviourAudit { property, behaviour, states, passes, scratch, budget, observer: &clock };

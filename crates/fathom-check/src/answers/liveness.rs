@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use fathom_disk::budget::Budget;
 use fathom_ltl::automaton::StateId;
+use fathom_ltl::evaluate::truths;
 use fathom_ltl::formula::Formula;
 use fathom_ltl::long_word::{self, LongWord};
 use fathom_ltl::print;
@@ -225,11 +226,18 @@ impl Proof<'_> {
         // Processes that move, or cannot, at some state of the cycle.
         let mut fair = 0u64;
         let (mut moved, mut held) = (0u64, u64::MAX);
+        // By process: the first state of the cycle where it moves, and the first where it cannot.
+        let mut reasons = vec![[None; 2]; judge.shape().processes.len().min(64)];
         let replayed = lasso::replay(&judge, &run, Some(stutter), observer, &mut |state, seen| {
             if state >= run.cycle_start {
                 fair |= seen.movers.0 | !seen.enabled.0;
                 moved |= seen.movers.0;
                 held &= seen.enabled.0;
+                for (process, [moves, cannot]) in reasons.iter_mut().enumerate() {
+                    let moving = (seen.movers.0 >> process & 1 == 1).then_some(state);
+                    let unable = (seen.enabled.0 >> process & 1 == 0).then_some(state);
+                    (*moves, *cannot) = (moves.or(moving), cannot.or(unable));
+                }
             }
         });
         match replayed {
@@ -246,8 +254,59 @@ impl Proof<'_> {
             .map(|state| product.state_name(StateId(state)))
             .collect();
         let atoms = property.formula.as_ref().map_or(u64::MAX, Formula::atoms);
-        let note = self.unfair(judge.shape(), held & !moved);
-        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names, note))
+        let note = self
+            .stays(&run, stutter)?
+            .or_else(|| self.unfair(judge.shape(), held & !moved))
+            .or_else(|| self.fair(judge.shape(), &reasons));
+        let truths = self.truths(&run, &judge)?;
+        Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names, note)
+            .with_truths(truths, found.path.len()))
+    }
+
+    /// What is to say of a run at whose end nothing can move.
+    fn stays(&self, run: &Lasso, stutter: u32) -> Result<Option<String>, SearchError> {
+        let last = run.path.len().saturating_sub(1);
+        let stays = run.cycle_start == last && run.path.reader()?.get(last)?.action == stutter;
+        Ok(stays.then(|| "nothing can move at its end: a deadlock, where time goes on for ever".to_owned()))
+    }
+
+    /// Why the run is fair, if fairness was asked for.
+    fn fair(&self, shape: &Shape, reasons: &[[Option<u64>; 2]]) -> Option<String> {
+        let reason = |process: &u32| {
+            let name = shape.processes.get(*process as usize)?;
+            match reasons.get(*process as usize)? {
+                [Some(state), _] => Some(format!("{name} moves in state {state}")),
+                [None, Some(state)] => Some(format!("{name} cannot move in state {state}")),
+                [None, None] => None,
+            }
+        };
+        let all: Vec<String> = self.settings.fair.iter().filter_map(reason).collect();
+        (!all.is_empty()).then(|| format!("the run is fair: in its cycle, {}", all.join(", ")))
+    }
+
+    /// The parts of the formula that say something about more than one state, and where along the run they are true; nothing if the run is long, or the formula is.
+    fn truths(
+        &self,
+        run: &Lasso,
+        judge: &dyn TransitionSystem,
+    ) -> Result<Vec<(String, Vec<bool>)>, SearchError> {
+        let Some(formula) = &self.property.formula else { return Ok(Vec::new()) };
+        if run.path.len() > TRUTH_STATES_MAX || formula.size() > TRUTH_SIZE_MAX {
+            return Ok(Vec::new());
+        }
+        let mut reader = run.path.reader()?;
+        let mut letters = Vec::with_capacity(run.path.len() as usize);
+        for position in 0..run.path.len() {
+            let record = reader.get(position)?.record;
+            let mut labels = [Labels::default()];
+            judge.label(Records::new(record, record.len()), &mut labels);
+            letters.push(labels[0].0);
+        }
+        let (stem, cycle) = letters.split_at(run.cycle_start as usize);
+        let Some(word) = fathom_ltl::word::Lasso::new(stem, cycle) else { return Ok(Vec::new()) };
+        let names: Vec<&str> = self.property.labels.iter().map(|label| &*label.name).collect();
+        let told = |(part, at): (&Formula, Vec<bool>)| (part.display(&names).to_string(), at);
+        Ok(truths(formula, &word).into_iter().map(told).collect())
     }
 
     /// What is to say of processes that can move all along the cycle and never do, if no fairness was asked for.
@@ -293,6 +352,9 @@ impl Proof<'_> {
     }
 }
 
+/// Along longer runs, and of larger formulas, it is not told which parts are true: nobody reads that, and it is held in memory.
+const TRUTH_STATES_MAX: u64 = 2_000;
+const TRUTH_SIZE_MAX: usize = 40;
 /// How many letters are read before the observer is asked again.
 const PATIENCE: u64 = 256;
 

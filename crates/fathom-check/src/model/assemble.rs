@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use fathom_exec::interpreter::Interpreter;
 use fathom_lang::diagnostic::Diagnostics;
-use fathom_lang::dve::{self, DveOptions};
-use fathom_lang::murphi::{self, MurphiOptions};
 use fathom_lang::nearest::nearest;
 use fathom_lang::source::SourceText;
-use fathom_model::expression::{Expression, Overflow};
+use fathom_lang::understood::Understood;
+pub use fathom_lang::understood::{Language, ModelOptions};
+use fathom_model::expression::Expression;
 use fathom_model::program::{Label, Program, VariableId};
 use fathom_model::symmetry::{Symmetric, Symmetry};
 use fathom_model::values::PossibleValues;
@@ -17,19 +17,6 @@ use fathom_model::values::PossibleValues;
 use crate::model::execution::Execution;
 use crate::model::system::System;
 use crate::model::user_file::{self, ReadError};
-
-/// What a user may choose about a model from outside.
-#[derive(Clone, Debug, Default)]
-pub struct ModelOptions {
-    /// Values for constants, in place of those in the text.
-    pub constants: Vec<(String, i64)>,
-    /// What happens to values that do not fit their type.
-    pub overflow: Overflow,
-    /// Whether states that are alike are one, where the language has values that are.
-    pub symmetry: bool,
-    /// How often a loop may go round before that is a fault; none leaves it to the language.
-    pub max_loop: Option<u32>,
-}
 
 /// A model file and what is chosen about it.
 #[derive(Clone, Debug)]
@@ -40,29 +27,12 @@ pub struct ModelSettings {
     pub options: ModelOptions,
 }
 
-/// A language that models are written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// The language of DiVinE and BEEM.
-    Dve,
-    /// The language of CMurphi and rumur.
-    Murphi,
-}
-
-/// The names of a model, in its own language.
-#[derive(Clone, Debug)]
-enum Symbols {
-    Dve(dve::Symbols),
-    Murphi(Box<murphi::Symbols>, Symmetry),
-}
-
 /// A model that was read and understood.
 #[derive(Clone, Debug)]
 pub struct Model {
     source: SourceText,
-    program: Program,
-    symbols: Symbols,
-    warnings: Diagnostics,
+    understood: Understood,
+    options: ModelOptions,
     values: PossibleValues,
     /// Whether states that are alike are one.
     symmetric: bool,
@@ -104,17 +74,6 @@ pub enum ModelError {
     },
 }
 
-impl Language {
-    /// The language of a file, by its name.
-    pub fn of(path: &Path) -> Option<Language> {
-        match path.extension()?.to_str()? {
-            "dve" => Some(Language::Dve),
-            "m" => Some(Language::Murphi),
-            _ => None,
-        }
-    }
-}
-
 impl Model {
     /// Reads a model from a file whose name says its language.
     pub fn read(path: &Path, options: &ModelOptions) -> Result<Model, ModelError> {
@@ -144,38 +103,11 @@ impl Model {
         language: Language,
         options: &ModelOptions,
     ) -> Result<Model, ModelError> {
-        let understood = match language {
-            Language::Dve => {
-                let options = DveOptions { constants: options.constants.clone(), overflow: options.overflow };
-                dve::compile(&source, &options)
-                    .map(|model| (model.program, Symbols::Dve(model.symbols), model.warnings))
-            }
-            Language::Murphi => {
-                let (constants, symmetry, max_loop) =
-                    (options.constants.clone(), options.symmetry, options.max_loop);
-                let mut options = MurphiOptions { constants, symmetry, ..MurphiOptions::default() };
-                if let Some(rounds) = max_loop {
-                    (options.loop_bound, options.count_bound) = (rounds, rounds);
-                }
-                murphi::compile(&source, &options).map(|model| {
-                    (model.program, Symbols::Murphi(Box::new(model.symbols), model.symmetry), model.warnings)
-                })
-            }
-        };
-        match understood {
-            Ok((program, symbols, warnings)) => {
-                let symmetric = match &symbols {
-                    Symbols::Dve(_) => false,
-                    Symbols::Murphi(_, symmetry) => options.symmetry && !symmetry.is_trivial(),
-                };
-                Ok(Model {
-                    source,
-                    values: PossibleValues::of(&program),
-                    program,
-                    symbols,
-                    warnings,
-                    symmetric,
-                })
+        match Understood::of(&source, language, options) {
+            Ok(understood) => {
+                let symmetric = options.symmetry && understood.symmetry().is_some_and(|it| !it.is_trivial());
+                let values = PossibleValues::of(&understood.program);
+                Ok(Model { source, understood, options: options.clone(), values, symmetric })
             }
             Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
         }
@@ -183,37 +115,30 @@ impl Model {
 
     /// The language it is written in.
     pub fn language(&self) -> Language {
-        match self.symbols {
-            Symbols::Dve(_) => Language::Dve,
-            Symbols::Murphi(..) => Language::Murphi,
-        }
+        self.understood.language()
     }
 
     /// An expression over the model's states, in the words of its language. `origin` names the text in messages, as in `--invariant`.
     /// Spans in it refer to `text`, not to the model.
     pub fn expression(&self, origin: &str, text: &str) -> Result<Expression, ModelError> {
-        self.understood(origin, text, murphi::expression)
+        self.read_text(origin, text, Understood::expression)
     }
 
     /// The same for an expression whose value is a number: in DVE every value is one.
     pub fn number(&self, origin: &str, text: &str) -> Result<Expression, ModelError> {
-        self.understood(origin, text, murphi::number)
+        self.read_text(origin, text, Understood::number)
     }
 
-    fn understood(
+    fn read_text(
         &self,
         origin: &str,
         text: &str,
-        in_murphi: fn(&murphi::Symbols, &SourceText) -> Result<Expression, Diagnostics>,
+        read: fn(&Understood, &SourceText) -> Result<Expression, Diagnostics>,
     ) -> Result<Expression, ModelError> {
         let source = SourceText::from_bytes(origin, text.as_bytes().to_vec()).map_err(|diagnostics| {
             ModelError::Source { text: Box::new(SourceText::new(origin, "")), diagnostics }
         })?;
-        let understood = match &self.symbols {
-            Symbols::Dve(symbols) => dve::expression(symbols, &source),
-            Symbols::Murphi(symbols, _) => in_murphi(symbols, &source),
-        };
-        match understood {
+        match read(&self.understood, &source) {
             Ok(expression) => Ok(expression),
             Err(diagnostics) => Err(ModelError::Source { text: Box::new(source), diagnostics }),
         }
@@ -221,34 +146,22 @@ impl Model {
 
     /// The location variable of a process and the code of one of its states, if both exist.
     pub fn state(&self, process: &str, state: &str) -> Option<(VariableId, u32)> {
-        match &self.symbols {
-            Symbols::Dve(symbols) => symbols.state(process, state),
-            Symbols::Murphi(..) => None,
-        }
+        self.understood.state(process, state)
     }
 
     /// Whether a process of the system has that name.
     pub fn is_process(&self, name: &str) -> bool {
-        match &self.symbols {
-            Symbols::Dve(symbols) => symbols.is_process(name),
-            Symbols::Murphi(..) => false,
-        }
+        self.understood.is_process(name)
     }
 
     /// What a user may have meant by a state that a process does not have.
     pub fn suggest_state(&self, process: &str, state: &str) -> Option<String> {
-        match &self.symbols {
-            Symbols::Dve(symbols) => symbols.suggest_state(process, state),
-            Symbols::Murphi(..) => None,
-        }
+        self.understood.suggest_state(process, state)
     }
 
     /// Which of its values are alike; none if its language has no such thing.
     pub fn symmetry(&self) -> Option<&Symmetry> {
-        match &self.symbols {
-            Symbols::Dve(_) => None,
-            Symbols::Murphi(_, symmetry) => Some(symmetry),
-        }
+        self.understood.symmetry()
     }
 
     /// Whether states that are alike are one.
@@ -277,6 +190,17 @@ impl Model {
         Some(Symmetric::new(self.interpreter(Vec::new()), symmetry))
     }
 
+    /// The same model with every state for itself.
+    #[must_use]
+    pub fn unreduced(&self) -> Model {
+        Model { symmetric: false, ..self.clone() }
+    }
+
+    /// What its text says, and its names.
+    pub fn understood(&self) -> &Understood {
+        &self.understood
+    }
+
     /// The text it came from.
     pub fn source(&self) -> &SourceText {
         &self.source
@@ -284,7 +208,12 @@ impl Model {
 
     /// What it says.
     pub fn program(&self) -> &Program {
-        &self.program
+        &self.understood.program
+    }
+
+    /// What was chosen about it.
+    pub fn options(&self) -> &ModelOptions {
+        &self.options
     }
 
     /// The values that its variables can ever hold; records have room for these.
@@ -294,18 +223,18 @@ impl Model {
 
     /// What looks odd in it.
     pub fn warnings(&self) -> &Diagnostics {
-        &self.warnings
+        &self.understood.warnings
     }
 
     /// The reference system of the model, with these labels in place of its own.
     pub fn interpreter(&self, labels: Vec<Label>) -> Interpreter {
-        Interpreter::new(Program { labels, ..self.program.clone() }, &self.values)
+        Interpreter::new(Program { labels, ..self.understood.program.clone() }, &self.values)
     }
 
     /// The system of the model that searches expand, with these labels in place of its own: compiled if that is wanted and this machine
     /// can, else the reference system. States that are alike are one if they are to be.
     pub fn system(&self, labels: &[Label], execution: Execution<'_>) -> System<'static> {
-        let system = execution.system(&self.program, &self.values, labels);
+        let system = execution.system(&self.understood.program, &self.values, labels);
         match self.symmetry().filter(|_| self.symmetric) {
             Some(symmetry) => System::Symmetric(Box::new(Symmetric::new(system, symmetry))),
             None => system,

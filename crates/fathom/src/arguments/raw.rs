@@ -58,6 +58,8 @@ pub enum Command {
     Follow(Box<FollowArguments>),
     /// Check the certificate of a finished search independently, with the reference interpreter
     Audit(Box<AuditArguments>),
+    /// Show a model, a saved trace or the folder of a search in the browser: explore, and search from any state
+    View(Box<ViewArguments>),
     /// List the search engines and their options
     Engines,
     /// Serve an editor: the Language Server Protocol on standard input and output
@@ -131,6 +133,9 @@ pub struct CheckArguments {
     /// Write everything as one page of HTML that needs nothing else
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
+    /// Leave the explorer out of pages: they are smaller, and show what was found alone
+    #[arg(long, help_heading = "Output")]
+    pub html_static: bool,
     /// Write the verdicts as a JUnit file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
@@ -161,6 +166,26 @@ pub struct ReplayArguments {
     /// Print nothing but errors
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
+}
+
+/// Arguments of `view`.
+#[derive(Clone, Debug, Args)]
+pub struct ViewArguments {
+    /// A model, a trace that check wrote (.json), or the folder of a search
+    #[arg(value_name = "WHAT")]
+    pub what: PathBuf,
+    /// The model, if it is not where the trace or the search found it
+    #[arg(long, value_name = "MODEL", help_heading = "Model")]
+    pub model: Option<PathBuf>,
+    /// What is chosen about the model.
+    #[command(flatten)]
+    pub options: ModelOptionArguments,
+    /// The port to listen on, on 127.0.0.1 alone [default: one that is free]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = "Output")]
+    pub port: u16,
+    /// What searches may use.
+    #[command(flatten)]
+    pub resources: ResourceArguments,
 }
 
 /// Arguments of `simulate`.
@@ -493,6 +518,14 @@ pub struct TranslateArguments {
 pub struct ModelArguments {
     /// The model: a DVE (.dve) or Murphi (.m) file
     pub model: PathBuf,
+    /// What is chosen about it.
+    #[command(flatten)]
+    pub options: ModelOptionArguments,
+}
+
+/// What is chosen about a model.
+#[derive(Clone, Debug, Args)]
+pub struct ModelOptionArguments {
     /// Set a constant of the model (repeatable)
     #[arg(long = "const", value_name = "NAME=V", value_parser = quantity::constant, help_heading = "Model")]
     pub constants: Vec<(String, i64)>,

@@ -17,14 +17,15 @@ use fathom_search::engines::{auto, registry, tier};
 
 use super::raw::{
     AuditArguments, CheckArguments, DeadlockArgument, DiskArguments, ExploreArguments, FaultsArgument,
-    FollowArguments, FollowResources, LivenessArguments, ModelArguments, OutputArguments, OverflowArgument,
-    ProgressArgument, QuestionArguments, ReplayArguments, ResourceArguments, SimulateArguments, StopArgument,
-    StoreArgument, SymmetryArgument, SymmetryArguments, VacuityArgument,
+    FollowArguments, FollowResources, LivenessArguments, ModelArguments, ModelOptionArguments,
+    OutputArguments, OverflowArgument, ProgressArgument, QuestionArguments, ReplayArguments,
+    ResourceArguments, SimulateArguments, StopArgument, StoreArgument, SymmetryArgument, SymmetryArguments,
+    VacuityArgument, ViewArguments,
 };
 use crate::report::text::bytes;
 use crate::settings::{
     AuditSettings, CheckSettings, Destination, Dump, ExploreSettings, FollowSettings, OutputSettings,
-    ProgressMode, ReplaySettings, ReportFiles, SimulateSettings, TraceFile, TraceFormat, Walk,
+    ProgressMode, ReplaySettings, ReportFiles, SimulateSettings, TraceFile, TraceFormat, ViewSettings, Walk,
 };
 
 /// The arguments do not make sense together.
@@ -130,6 +131,7 @@ impl CheckArguments {
             trace: self.trace.map(trace_file).transpose()?,
             files: ReportFiles {
                 html: self.html,
+                html_static: self.html_static,
                 junit: self.junit,
                 sarif: self.sarif,
                 annotate: self.annotate.is_some(),
@@ -348,13 +350,17 @@ impl LivenessArguments {
 
 impl ModelArguments {
     fn validate(self) -> ModelSettings {
+        ModelSettings { path: self.model, options: self.options.validate() }
+    }
+}
+
+impl ModelOptionArguments {
+    fn validate(self) -> ModelOptions {
         let overflow = match self.overflow {
             OverflowArgument::Fault => Overflow::Fault,
             OverflowArgument::Wrap => Overflow::Wrap,
         };
-        let options =
-            ModelOptions { constants: self.constants, overflow, symmetry: false, max_loop: self.max_loop };
-        ModelSettings { path: self.model, options }
+        ModelOptions { constants: self.constants, overflow, symmetry: false, max_loop: self.max_loop }
     }
 }
 
@@ -436,6 +442,14 @@ const TRACE_FORMATS: [(&str, TraceFormat); 7] = [
     (".mmd", TraceFormat::Mermaid),
     (".vcd", TraceFormat::Vcd),
 ];
+
+impl ViewArguments {
+    /// What is meant.
+    pub fn validate(self) -> Result<ViewSettings, UsageError> {
+        let (options, resources) = (self.options.validate(), self.resources.validate()?);
+        Ok(ViewSettings { what: self.what, model: self.model, options, port: self.port, resources })
+    }
+}
 
 impl ReplayArguments {
     /// What is meant.

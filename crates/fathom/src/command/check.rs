@@ -18,12 +18,13 @@ use fathom_search::engines::auto;
 use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 
 use super::{Output, granted, home, plan, print, read_model, say, searched, settle, stream_summary, watcher};
+use crate::history::Point;
 use crate::progress::Meter;
 use crate::report::Told;
 use crate::report::escape::{Escaping, Printable};
 use crate::report::formats::{dot, github, itf, junit, mermaid, sarif, vcd};
 use crate::report::json::{self, Report};
-use crate::report::page;
+use crate::report::page::{self, Carries};
 use crate::report::trace::{self, Sheet, TraceDocument};
 use crate::report::{Exit, text};
 use crate::session::Session;
@@ -67,9 +68,11 @@ pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> 
         json: json_output,
         trace: trace_output,
         html,
+        html_static: settings.files.html_static,
         junit,
         sarif,
         annotate: settings.files.annotate,
+        history: session.history(),
     };
     report("check", &model, &checked, &choices, outputs)
 }
@@ -244,9 +247,11 @@ pub(super) struct Outputs {
     pub(super) json: Option<Output>,
     pub(super) trace: Option<(TraceFormat, Output)>,
     pub(super) html: Option<Output>,
+    pub(super) html_static: bool,
     pub(super) junit: Option<Output>,
     pub(super) sarif: Option<Output>,
     pub(super) annotate: bool,
+    pub(super) history: Vec<Point>,
 }
 
 /// Prints and writes what came of a check.
@@ -257,7 +262,7 @@ pub(super) fn report(
     choices: &Choices<'_>,
     outputs: Outputs,
 ) -> anyhow::Result<Exit> {
-    let Outputs { quiet, stats, json, trace, html, junit, sarif, annotate } = outputs;
+    let Outputs { quiet, stats, json, trace, html, html_static, junit, sarif, annotate, history } = outputs;
     let taken = json.as_ref().is_some_and(Output::is_standard);
     let assumptions = choices.assumptions(model, checked.exploration.limit);
     warn_of_nothing(checked, choices, quiet);
@@ -265,7 +270,8 @@ pub(super) fn report(
     let told = Told { model, checked, assumptions: &assumptions, unchecked: &unchecked, stats };
     stream_summary(quiet, taken, |out| text::write_checked(&told, out))?;
     let report = || Report::of_check(command, &told);
-    let page = |out: &mut dyn Write| page::write(model, checked, report(), out);
+    let carries = if html_static { Carries::Nothing } else { Carries::Explorer };
+    let page = |out: &mut dyn Write| page::write(model, checked, report(), &history, carries, out);
     if let Some((format, output)) = trace {
         let one = checked.answers.iter().find_map(|answer| answer.trace.as_ref());
         let (answers, name) = (&checked.answers, model.source().name());

@@ -11,6 +11,7 @@ mod output;
 pub mod replay;
 pub mod simulate;
 pub mod translate;
+pub mod view;
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;

@@ -3,13 +3,15 @@
 //! The programs are the modules under `web/`, as they are: an import map gives each of them as a `data:` address, so that nothing has to be built and nothing is fetched.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use fathom_check::answers::check::{Answer, Checked};
-use fathom_check::model::assemble::{Language, Model};
+use fathom_check::model::assemble::Model;
 use fathom_check::trace::value::Value;
-use fathom_check::trace::{States, Trace, TraceMessage, TraceMove, TraceState};
+use fathom_check::trace::{SavedTrace, States, Trace, TraceMessage, TraceMove, TraceState};
+use fathom_explorer::explorer::{Opening, hexadecimal, language_name};
+use fathom_model::program::Process;
 use fathom_model::structure::Part;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -17,47 +19,128 @@ use serde_json::json;
 
 use super::escape::Printable;
 use super::json::Report;
-use super::trace::heading;
+use super::trace::{SavedNamedTrace, heading};
+use crate::history::Point;
 
 const TEMPLATE: &str = include_str!("../../../../web/page.html");
 const STYLE: &str = include_str!("../../../../web/page.css");
 /// The modules, by the names they import each other by.
-const MODULES: [(&str, &str); 8] = [
+const MODULES: [(&str, &str); 13] = [
     ("fathom/main", include_str!("../../../../web/main.js")),
+    ("fathom/branch", include_str!("../../../../web/branch.js")),
     ("fathom/chart", include_str!("../../../../web/chart.js")),
     ("fathom/dom", include_str!("../../../../web/dom.js")),
+    ("fathom/explorer", include_str!("../../../../web/explorer.js")),
     ("fathom/expression", include_str!("../../../../web/expression.js")),
+    ("fathom/locations", include_str!("../../../../web/locations.js")),
+    ("fathom/next", include_str!("../../../../web/next.js")),
     ("fathom/plot", include_str!("../../../../web/plot.js")),
     ("fathom/run", include_str!("../../../../web/run.js")),
+    ("fathom/section", include_str!("../../../../web/section.js")),
     ("fathom/source", include_str!("../../../../web/source.js")),
     ("fathom/table", include_str!("../../../../web/table.js")),
 ];
 
+/// The part of the checker that a page carries: WebAssembly as base64 of gzip. None if it was not built for these sources (`cargo xtask explorer`).
+const EXPLORER: Option<&str> = include!(concat!(env!("OUT_DIR"), "/explorer.rs"));
+
+/// Whether a page goes on working: a reader may step on from any of its states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// The explorer, if there is one.
+    Explorer,
+    /// Nothing but what was found.
+    Nothing,
+}
+
 /// Of a run of more states than this the page has the ends: so many of each. A browser holds all of them.
 const END_STATES: u64 = 10_000;
+
+/// A run that was saved, as a page has it that is served: its steps are taken again.
+#[derive(Clone, Debug, Serialize)]
+pub struct SavedRun {
+    heading: String,
+    /// The values of its first state, by name.
+    first: Vec<(String, String)>,
+    actions: Vec<u32>,
+    /// How many of the steps are repeated for ever.
+    cycle: usize,
+}
+
+impl SavedRun {
+    /// A run of a file.
+    pub fn of(named: &SavedNamedTrace) -> SavedRun {
+        let SavedTrace { stem, cycle, .. } = &named.trace;
+        let states = stem.iter().chain(cycle);
+        let actions = states.skip(1).filter_map(|state| state.step.as_ref());
+        // Where nothing can move time goes on, and there is no step to take.
+        let taken = actions.filter(|step| step.line.is_some() || !step.moves.is_empty());
+        let actions = taken.map(|step| step.action).collect();
+        let mut first = Vec::new();
+        if let Some(state) = stem.first() {
+            state.state.for_each(&mut |name, value| first.push((name.to_owned(), value.to_string())));
+        }
+        SavedRun { heading: named.property.clone(), first, actions, cycle: cycle.len() }
+    }
+}
 
 /// Writes the page of a check.
 pub fn write(
     model: &Model,
     checked: &Checked,
     mut report: Report<'_>,
+    history: &[Point],
+    carries: Carries,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // The page has the runs in a form of its own.
     report.properties.iter_mut().flatten().for_each(|property| property.trace = None);
     let title = format!("{}: {}", Printable(model.source().name()), report.verdict);
+    let explorer = EXPLORER.filter(|_| carries == Carries::Explorer).unwrap_or_default();
+    fill(&title, "'none'", explorer, &Page { model, checked, report: &report, history }, out)
+}
+
+/// Writes the page that the checker serves: it has no results, and asks.
+pub fn write_served(model: &Model, saved: &[SavedRun], out: &mut dyn Write) -> io::Result<()> {
+    let title = Printable(model.source().name()).to_string();
+    let data = json!({
+        "report": null, "source": opening(model), "participants": participants(model),
+        "processes": processes(model), "traces": [], "saved": saved, "served": true,
+    });
+    fill(&title, "'self'", "", &data, out)
+}
+
+/// Writes a page; `connect` says whom it may talk to.
+fn fill(
+    title: &str,
+    connect: &str,
+    explorer: &str,
+    data: &impl Serialize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut rest = TEMPLATE;
     while let Some((before, place, after)) = next_place(rest) {
         out.write_all(before.as_bytes())?;
         match place {
             "title" => out.write_all(title.replace('&', "&amp;").replace('<', "&lt;").as_bytes())?,
             "style" => out.write_all(STYLE.as_bytes())?,
+            "connect" => out.write_all(connect.as_bytes())?,
+            "explorer" => out.write_all(explorer.as_bytes())?,
             "modules" => out.write_all(import_map().as_bytes())?,
-            _ => write_data(&Page { model, checked, report: &report }, out)?,
+            _ => write_data(data, out)?,
         }
         rest = after;
     }
     out.write_all(rest.as_bytes())
+}
+
+fn opening(model: &Model) -> Opening {
+    Opening {
+        name: model.source().name().to_owned(),
+        text: model.source().text().to_owned(),
+        language: language_name(model.language()).to_owned(),
+        options: model.options().into(),
+    }
 }
 
 /// The next `{{place}}` of a template: what stands before it, its name, what follows.
@@ -108,22 +191,20 @@ struct Page<'a> {
     model: &'a Model,
     checked: &'a Checked,
     report: &'a Report<'a>,
+    history: &'a [Point],
 }
 
 impl Serialize for Page<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Page { model, checked, report } = self;
-        let language = match model.language() {
-            Language::Dve => "dve",
-            Language::Murphi => "murphi",
-        };
-        let source =
-            json!({ "name": model.source().name(), "text": model.source().text(), "language": language });
+        let Page { model, checked, report, history } = self;
         let runs = checked.answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
         let runs: Vec<Run<'_>> = runs.map(|(answer, trace)| Run { model, answer, trace }).collect();
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("report", report)?;
-        object.serialize_entry("source", &source)?;
+        object.serialize_entry("source", &opening(model))?;
+        object.serialize_entry("participants", &participants(model))?;
+        object.serialize_entry("processes", &processes(model))?;
+        object.serialize_entry("history", history)?;
         object.serialize_entry("traces", &runs)?;
         object.end()
     }
@@ -152,8 +233,11 @@ impl Serialize for Run<'_> {
         object.serialize_entry("stem", &trace.stem_states())?;
         object.serialize_entry("cycle", &trace.cycle_length())?;
         object.serialize_entry("atoms", &trace.atoms())?;
+        object.serialize_entry("subformulas", &trace.subformulas())?;
         object.serialize_entry("fault", &trace.fault)?;
         object.serialize_entry("because", &trace.because)?;
+        let record = trace.first_record().map_err(S::Error::custom)?;
+        object.serialize_entry("record", &record.map(|record| hexadecimal(&record)))?;
         object.serialize_entry("columns", &columns)?;
         object.serialize_entry("participants", &participants(model))?;
         let gap = (!left_out.is_empty())
@@ -162,10 +246,25 @@ impl Serialize for Run<'_> {
         let states = trace.states(model).map_err(S::Error::custom)?;
         object.serialize_entry(
             "states",
-            &PageStates { states: RefCell::new(states), places, count, left_out },
+            &PageStates { states: RefCell::new(states), stutter: trace.stutter(), places, count, left_out },
         )?;
         object.end()
     }
+}
+
+/// The processes with their locations, and which lead to which.
+fn processes(model: &Model) -> Vec<serde_json::Value> {
+    let program = model.program();
+    let mut edges = vec![BTreeSet::new(); program.processes.len()];
+    for mover in program.actions.iter().flat_map(|action| &action.movers) {
+        edges[mover.process.index()].insert((mover.from, mover.to));
+    }
+    let told = |(process, edges): (&Process, BTreeSet<(u32, u32)>)| {
+        let locations: Vec<&str> = process.locations.iter().map(|location| &*location.name).collect();
+        let initial = program.variable(process.variable).initial.first();
+        json!({ "name": process.name, "locations": locations, "initial": initial, "edges": edges })
+    };
+    program.processes.iter().zip(edges).map(told).collect()
 }
 
 /// Those who send and receive: the processes, and channels that hold messages.
@@ -179,6 +278,7 @@ fn participants(model: &Model) -> Vec<&str> {
 
 struct PageStates<'a> {
     states: RefCell<States<'a>>,
+    stutter: Option<u32>,
     places: HashMap<String, u32>,
     count: u64,
     left_out: std::ops::Range<u64>,
@@ -192,12 +292,16 @@ struct PageState<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     atoms: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    subformulas: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     automaton: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 struct PageStep<'a> {
     title: &'a str,
+    /// None where nothing can move and time goes on.
+    action: Option<u32>,
     line: Option<usize>,
     moves: &'a [TraceMove],
     message: Option<&'a TraceMessage>,
@@ -236,11 +340,18 @@ impl PageStates<'_> {
         });
         let step = state.step.as_ref().map(|step| PageStep {
             title: &step.title,
+            action: Some(step.action).filter(|action| Some(*action) != self.stutter),
             line: step.line,
             moves: &step.moves,
             message: step.message.as_ref(),
         });
-        PageState { step, set, atoms: state.atoms.as_deref(), automaton: state.automaton.as_deref() }
+        PageState {
+            step,
+            set,
+            atoms: state.atoms.as_deref(),
+            subformulas: state.subformulas.as_deref(),
+            automaton: state.automaton.as_deref(),
+        }
     }
 }
 

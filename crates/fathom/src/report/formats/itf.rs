@@ -93,7 +93,12 @@ struct OneState<'a> {
 impl Serialize for OneState<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        object.serialize_entry("#meta", &json!({ "index": self.index, "action": self.action }))?;
+        // What is about a state is texts, but for its number; the first state has no action.
+        let about = match &self.action {
+            Some(action) => json!({ "index": self.index, "action": action }),
+            None => json!({ "index": self.index }),
+        };
+        object.serialize_entry("#meta", &about)?;
         if let Value::Record(variables) = self.state {
             for (name, value) in variables {
                 object.serialize_entry(name, &encoded(value))?;

@@ -1,0 +1,209 @@
+//! Does `fathom view` answer its own reader, and nobody else? It is asked over its socket, as a browser would, and as others would.
+
+#![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+struct Server {
+    process: Child,
+    host: String,
+    secret: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Server {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_fathom"))
+            .arg("view")
+            .args(arguments)
+            .args(["--threads", "1"])
+            .current_dir(root())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("no address: {line}"));
+        let mut parts = address.split('/');
+        let (host, secret) = (parts.next().unwrap().to_owned(), parts.next().unwrap().to_owned());
+        Server { process, host, secret }
+    }
+
+    /// Sends a request as it stands, and says the status and what follows.
+    fn raw(&self, request: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer)
+    }
+
+    fn get(&self, path: &str, headers: &str) -> (u16, String) {
+        self.raw(&format!("GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n"))
+    }
+
+    fn ask(&self, question: &Value) -> Value {
+        let (body, host, secret) = (question.to_string(), &self.host, &self.secret);
+        let head = format!("POST /{secret}/ask HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n");
+        let (status, answer) =
+            self.raw(&format!("{head}Connection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        assert_eq!(status, 200, "{answer}");
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
+    /// The end of a search that has begun.
+    fn end(&self, mut answer: Value) -> Value {
+        while answer["end"].is_null() {
+            assert!(answer["error"].is_null(), "{answer}");
+            answer = self.ask(&json!({ "ask": "go_on", "states": 0 }));
+        }
+        answer
+    }
+}
+
+fn opening() -> Value {
+    let options = json!({ "constants": [], "wrap": false, "symmetry": false, "max_loop": null });
+    json!({ "ask": "open", "name": "", "text": "", "language": "dve", "options": options })
+}
+
+#[test]
+fn nobody_is_answered_who_lacks_the_secret_or_comes_from_elsewhere() {
+    let server = Server::start(&["models/peterson.dve"]);
+    let (host, secret) = (&server.host, &server.secret);
+    let own = format!("Host: {host}\r\n");
+    let page = format!("/{secret}/");
+    let (status, answer) = server.get(&page, &own);
+    assert_eq!(status, 200);
+    assert!(answer.contains("Cross-Origin-Resource-Policy: same-origin"), "{}", &answer[..800]);
+    assert!(answer.contains("connect-src 'self'"));
+    let port = host.rsplit_once(':').unwrap().1;
+    for (path, headers, expected) in [
+        ("/", own.clone(), 404),
+        ("/favicon.ico", own.clone(), 404),
+        (&format!("/{}/", "0".repeat(secret.len())), own.clone(), 404),
+        (&format!("/{secret}/../../etc/passwd"), own.clone(), 404),
+        (&format!("/{secret}/ask"), own.clone(), 405),
+        (&page, format!("Host: evil.example:{port}\r\n"), 403),
+        (&page, format!("{own}Origin: http://evil.example\r\n"), 403),
+        (&page, format!("{own}Origin: null\r\n"), 403),
+        (&page, format!("{own}Sec-Fetch-Site: cross-site\r\n"), 403),
+        (&page, String::new(), 403),
+    ] {
+        assert_eq!(server.get(path, &headers).0, expected, "{path} {headers}");
+    }
+    let (status, _) = server.raw(&format!("DELETE {page} HTTP/1.1\r\n{own}Connection: close\r\n\r\n"));
+    assert_eq!(status, 405);
+    let forged = format!(
+        "POST /{secret}/ask HTTP/1.1\r\n{own}Connection: close\r\nContent-Length: 4\r\n\r\n\u{0}{{{{{{"
+    );
+    assert!(server.raw(&forged).1.contains("error"));
+}
+
+#[test]
+fn the_real_engine_answers_from_any_state_that_was_shown() {
+    let server = Server::start(&["models/peterson.dve"]);
+    let opened = server.ask(&opening());
+    let start = &opened["initial"][0]["state"]["record"];
+    let search = |records: Value, expression: Value, value: bool| {
+        let question = json!({ "ask": "search", "records": records, "expression": expression, "value": value, "states": 1 });
+        server.end(server.ask(&question))
+    };
+    let found = search(json!([]), json!("P_1.critical"), true);
+    assert_eq!((&found["end"], found["actions"].as_array().unwrap().len()), (&json!("found"), 3), "{found}");
+    let all = search(json!([]), Value::Null, true);
+    assert_eq!((&all["end"], &all["states"], &all["transitions"]), (&json!("all"), &20.into(), &34.into()));
+    let never = search(json!([start]), json!("P_0.critical && P_1.critical"), true);
+    assert_eq!((&never["end"], &never["actions"]), (&json!("all"), &Value::Null), "{never}");
+    // From two steps on, one less is needed than from one.
+    let steps =
+        server.ask(&json!({ "ask": "follow", "record": start, "actions": found["actions"], "skip": 0 }));
+    let second = &steps["states"][0]["state"]["record"];
+    let nearer = search(json!([second]), json!("P_1.critical"), true);
+    assert_eq!(
+        (nearer["actions"].as_array().unwrap().len(), &nearer["start"]["record"]),
+        (2, second),
+        "{nearer}"
+    );
+    let foreign = json!({ "ask": "successors", "record": "ffffffffffffffff" });
+    assert!(server.ask(&foreign)["error"].as_str().unwrap().contains("no state that was shown"));
+    let wrong =
+        json!({ "ask": "search", "records": [], "expression": "turn ==", "value": true, "states": 1 });
+    assert!(!server.ask(&wrong)["error"].is_null());
+    let checked = server.end(server.ask(&json!({ "ask": "check" })));
+    assert_eq!((&checked["verdict"], &checked["states"]), (&json!("holds"), &20.into()), "{checked}");
+}
+
+#[test]
+fn a_search_is_watched_while_it_runs_and_stopped() {
+    let server = Server::start(&["models/bakery_four.dve"]);
+    let mut answer = server.ask(&json!({ "ask": "check" }));
+    let mut seen = Vec::new();
+    while answer["end"].is_null() && seen.len() < 5 {
+        seen.push(answer["states"].as_u64().unwrap());
+        answer = server.ask(&json!({ "ask": "go_on", "states": 0 }));
+    }
+    assert!(seen.is_sorted(), "{seen:?}");
+    server.ask(&json!({ "ask": "stop" }));
+    assert!(!server.ask(&json!({ "ask": "go_on", "states": 0 }))["error"].is_null());
+}
+
+#[test]
+fn traces_and_folders_are_opened_with_the_model_they_are_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (trace, search) = (folder.path().join("run.json"), folder.path().join("search"));
+    let words = ["check", "models/railway_gate.dve", "--reach", "Gate.closed", "--quiet", "--threads", "1"];
+    let made = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args(words)
+        .args(["--trace", trace.to_str().unwrap(), "--dir", search.to_str().unwrap()])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert_eq!(made.status.code(), Some(1), "{made:?}");
+    let server = Server::start(&[trace.to_str().unwrap()]);
+    let (status, page) = server.get(&format!("/{}/", server.secret), &format!("Host: {}\r\n", server.host));
+    assert_eq!(status, 200);
+    assert!(page.contains("\"heading\":\"Gate.closed\"") && page.contains("railway_gate.dve"));
+    let server = Server::start(&[search.to_str().unwrap()]);
+    let opened = server.ask(&opening());
+    assert!(opened["columns"].as_array().unwrap().contains(&"Gate".into()), "{opened}");
+}
+
+#[test]
+fn a_browser_explores_what_is_served() {
+    let browser = ["chromium", "chromium-browser"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok());
+    let Some(browser) = browser else {
+        eprintln!("skipped: chromium is not installed, so nothing that is served was looked at");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&["models/peterson.dve"]);
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        .args(["--virtual-time-budget=600000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.path().display()))
+        .arg(format!("http://{}/{}/", server.host, server.secret))
+        .output()
+        .unwrap();
+    let seen = String::from_utf8_lossy(&output.stdout);
+    assert!(seen.contains("data-explored=\"yes\""), "{seen}");
+    assert_eq!(seen.matches("class=\"choice\"").count(), 2, "{seen}");
+    assert!(seen.contains("check what the model states"), "{seen}");
+}
