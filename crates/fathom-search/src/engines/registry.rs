@@ -2,8 +2,8 @@
 
 use super::engine::Engine;
 use super::{
-    astar, auto, bitstate, ddfs, ioemc, l2s, map, map_ram, ndfs, owcty, positions, ram, semi_owcty, stern_dill,
-    sweep, sweep_ram, tier,
+    astar, auto, bitstate, ddfs, ioemc, l2s, map, map_ram, ndfs, owcty, positions, ram, semi_owcty,
+    stern_dill, sweep, sweep_ram, tier,
 };
 
 /// All engines, in the order in which users read of them.

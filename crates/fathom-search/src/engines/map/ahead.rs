@@ -215,7 +215,7 @@ mod tests {
         let (mut states, mut turns) = (RecordBuffer::new(2), Vec::new());
         for turn in 0..3_000_u64 {
             let key = [0, turn * 7919 % 131];
-            let value = 1 + turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
+            let value = 1 + (turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50);
             if table.bring(&key, value) {
                 let greatest = map.entry(key[1]).or_insert(0);
                 *greatest = value.max(*greatest);
