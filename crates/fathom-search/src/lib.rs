@@ -12,6 +12,7 @@
 //! | [`files`] | what does a search leave on a volume? |
 //! | [`progress`] | in which order do states come that few steps go against? |
 //! | [`engines`] | policies of the bodies, one file or folder each |
+//! | [`graph`] | what do all steps of a system make of its states? |
 //! | [`liveness`] | what do engines for infinite runs have in common? |
 //! | [`traces`] | what is a run that is told, and how is it found? |
 //! | [`proof`] | is what was found true? |
@@ -25,6 +26,7 @@ pub mod engines;
 pub mod error;
 mod expansion;
 pub mod files;
+pub mod graph;
 pub mod liveness;
 pub mod progress;
 pub mod proof;

@@ -88,6 +88,15 @@ impl<'ast> Visit<'ast> for Texts {
 
     fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
 
+    /// The words that an option of an engine can be are its own affair: `candidates=ram` is no engine.
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let is_option = matches!(&*call.func, syn::Expr::Path(path)
+            if path.path.segments.last().is_some_and(|last| last.ident == "OneOf" || last.ident == "Share"));
+        if !is_option {
+            visit::visit_expr_call(self, call);
+        }
+    }
+
     fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
         self.0.push(text.value());
     }
@@ -159,6 +168,8 @@ mod tests {
             mod tests { fn f() -> &'static str { "ram" } }
         "#;
         assert_eq!(told("crates/one/src/two.rs", text), []);
+        let option = r#"const WORDS: OptionValue = OptionValue::OneOf(&["ram", "disk"]);"#;
+        assert_eq!(told("crates/one/src/two.rs", option), []);
         let own = r#"const NAME: &str = "stern-dill";"#;
         assert_eq!(told("crates/fathom-search/src/engines/stern_dill.rs", own), []);
         assert_eq!(told("crates/fathom-search/src/engines/stern_dill/file.rs", own), []);

@@ -2,9 +2,9 @@
 
 use fathom_model::system::TransitionSystem;
 use fathom_search::error::SearchError;
-use fathom_search::progress::all_edges::AllEdges;
+use fathom_search::graph::all_edges::AllEdges;
+use fathom_search::graph::components::{Components, components};
 use fathom_search::progress::choose::{Choice, Forecast};
-use fathom_search::progress::components::{Components, components};
 
 use crate::engines::progress::{From, chosen_from, levels, named, with_steps};
 use crate::error::RunError;

@@ -11,7 +11,7 @@
 use fathom_disk::budget::Budget;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::{Chosen, EngineOption};
-use fathom_search::progress::all_edges::AllEdges;
+use fathom_search::graph::all_edges::AllEdges;
 use fathom_search::progress::choose::{Choice, Forecast, LEVELS};
 use fathom_search::progress::measure::Measure;
 use fathom_search::progress::sample::Sample;

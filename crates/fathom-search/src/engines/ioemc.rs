@@ -105,10 +105,8 @@ impl Parameters {
         let default = Parameters::default();
         Parameters {
             rho1: chosen.share("rho1").unwrap_or(default.rho1),
-            rho2: match chosen.option("rho2") {
-                Some("auto") => None,
-                _ => chosen.share("rho2").or(default.rho2),
-            },
+            // What is chosen and no share is the word that leaves it to the engine.
+            rho2: chosen.option("rho2").map_or(default.rho2, |_| chosen.share("rho2")),
             hash_bits: chosen.option("hash").and_then(|bits| bits.parse().ok()).unwrap_or(default.hash_bits),
             tables: chosen.share("tables").unwrap_or(default.tables),
         }

@@ -3,6 +3,7 @@
 pub(crate) mod cycle;
 pub(crate) mod cycle_on_disk;
 pub mod early;
+pub(crate) mod lasting;
 pub mod on_the_fly;
 pub mod possible;
 pub(crate) mod rounds;

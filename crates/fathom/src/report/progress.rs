@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use fathom_check::answers::progress_report::{ProgressReport, ProgressRow};
-use fathom_search::progress::components::Components;
+use fathom_search::graph::components::Components;
 
 use super::escape::Printable;
 use super::text::count;

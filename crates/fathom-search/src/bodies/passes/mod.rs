@@ -17,7 +17,6 @@
 pub(crate) mod by_file;
 mod by_graph;
 mod by_number;
-pub(crate) mod lasting;
 mod turns;
 pub(crate) mod values;
 

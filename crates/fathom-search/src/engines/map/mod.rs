@@ -34,7 +34,6 @@ use super::engine::{
     AskGenerated, Body, Chosen, Engine, EngineOption, Files, Marks, OptionValue, Run, Store, Threads,
 };
 use crate::bodies::passes::by_file::{ByFile, Kept, Snapshot};
-use crate::bodies::passes::lasting::{Committed, Lasting, PassCommits};
 use crate::bodies::passes::{Watched, propagate};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
@@ -42,6 +41,7 @@ use crate::expansion::threads_within;
 use crate::files::closed_set::Reached;
 use crate::files::value_runs::{Deltas, ValueRuns};
 use crate::liveness::cycle_on_disk;
+use crate::liveness::lasting::{Committed, Lasting, PassCommits};
 use crate::liveness::rounds::Position;
 use crate::liveness::semi_external::{Outcome, Search, with_stem};
 use crate::traces::lasso::Lasso;

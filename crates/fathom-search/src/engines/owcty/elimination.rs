@@ -18,11 +18,11 @@ use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use crate::bodies::passes::by_file::{ByFile, FileJoin, Kept, Settled, Snapshot};
-use crate::bodies::passes::lasting::{Lasting, PassCommits};
 use crate::bodies::passes::{Rule, Watched, propagate};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::value_runs::{Deltas, ValueRuns};
+use crate::liveness::lasting::{Lasting, PassCommits};
 use crate::liveness::rounds::{Left, Position};
 use crate::proof::ranks::RankLog;
 use crate::task::Observer;

@@ -10,13 +10,13 @@ use fathom_disk::run::Run;
 use fathom_disk::sabotage::is_chosen;
 use fathom_model::record::Records;
 
-use super::by_file::{Kept, Snapshot, Snapshots};
-use super::{LevelRule, Rule};
+use super::rounds::Position;
+use crate::bodies::passes::by_file::{Kept, Snapshot, Snapshots};
+use crate::bodies::passes::{LevelRule, Rule};
 use crate::bytes::{Reader, put_u64};
 use crate::error::SearchError;
 use crate::expansion::by_number::Expander;
 use crate::files::value_runs::ValueRuns;
-use crate::liveness::rounds::Position;
 use crate::proof::ranks::{Classes, RankLog};
 
 /// What a file of a commit is: the byte of its note.

@@ -8,10 +8,10 @@ use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::{TransitionSystem, expand_some};
 
-use super::choose::Edges;
 use crate::bodies::stages;
 use crate::engines::ram::RamTable;
 use crate::error::SearchError;
+use crate::progress::choose::Edges;
 use crate::stores::Layered;
 use crate::task::{Ending, Observer, Settings, Task, Tuning};
 
