@@ -186,6 +186,28 @@ impl Account {
     }
 }
 
+impl<T: Copy + Default> ChargedVec<T> {
+    /// So many numbers that are 0. They come from the system untouched: what is never written is never resident.
+    pub fn zeroed(budget: &Budget, owner: &'static str, length: usize) -> Result<Self, BudgetError> {
+        let charge = budget.charge(owner, length.saturating_mul(size_of::<T>()))?;
+        Ok(Self { items: vec![T::default(); length], charge })
+    }
+
+    /// Makes all items 0 again. Much memory is given back to the system for that, so that what stays 0 is not resident.
+    pub fn zero(&mut self) {
+        let length = self.items.len();
+        if length * size_of::<T>() < ZEROED_BYTES_MIN {
+            self.items.fill(T::default());
+        } else {
+            self.items = Vec::new();
+            self.items = vec![T::default(); length];
+        }
+    }
+}
+
+/// From so many bytes on, fresh zeroes from the system cost less than written ones: the allocator maps them.
+const ZEROED_BYTES_MIN: usize = 4 << 20;
+
 impl<T> ChargedVec<T> {
     /// An empty vector with room for `capacity` items, charged to `owner`.
     pub fn with_capacity(budget: &Budget, owner: &'static str, capacity: usize) -> Result<Self, BudgetError> {

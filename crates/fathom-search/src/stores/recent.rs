@@ -20,8 +20,7 @@ impl Recent {
 
     pub(crate) fn new(words: usize, capacity: usize, budget: &Budget) -> Result<Recent, BudgetError> {
         let capacity = capacity.clamp(1, u32::MAX as usize / 4);
-        let mut slots = ChargedVec::with_capacity(budget, "recent", (2 * capacity).next_power_of_two())?;
-        slots.resize((2 * capacity).next_power_of_two(), 0)?;
+        let slots = ChargedVec::zeroed(budget, "recent", (2 * capacity).next_power_of_two())?;
         let records = ChargedVec::with_capacity(budget, "recent", capacity * words)?;
         Ok(Recent { words, records, slots, capacity })
     }
@@ -41,7 +40,7 @@ impl Recent {
 
     pub(crate) fn clear(&mut self) {
         self.records.clear();
-        self.slots.fill(0);
+        self.slots.zero();
     }
 
     /// Inserts a record that is not there.
@@ -98,7 +97,7 @@ impl Recent {
 
     /// Makes the slots anew.
     fn index(&mut self) {
-        self.slots.fill(0);
+        self.slots.zero();
         for number in 0..self.len() {
             let record = self.record(number);
             let slot = self.slot(record, hash_key(record));

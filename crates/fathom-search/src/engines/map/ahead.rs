@@ -61,10 +61,8 @@ impl CandidateTable {
         if count < ENTRIES_MIN {
             return Ok(None);
         }
-        let mut slots = ChargedVec::with_capacity(budget, "candidates", 0)?;
-        slots.resize(count * (words + BESIDE_WORDS), 0)?;
-        let mut queue = ChargedVec::with_capacity(budget, "candidates", 0)?;
-        queue.resize(count, 0)?;
+        let slots = ChargedVec::zeroed(budget, "candidates", count * (words + BESIDE_WORDS))?;
+        let queue = ChargedVec::zeroed(budget, "candidates", count)?;
         Ok(Some(CandidateTable { words, slots, count, queue, first: 0, queued: 0, used: 0 }))
     }
 
@@ -127,7 +125,7 @@ impl CandidateTable {
     }
 
     fn clear(&mut self) {
-        self.slots.fill(0);
+        self.slots.zero();
         (self.first, self.queued, self.used) = (0, 0, 0);
     }
 }

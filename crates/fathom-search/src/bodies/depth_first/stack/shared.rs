@@ -67,6 +67,8 @@ pub(crate) struct Section {
     figures: SectionFigures,
 }
 
+/// The most memory that both paths take: what is beyond it moves in pieces of megabytes, and more would be written at once for the shortest search.
+const SECTION_BYTES_MAX: usize = 64 << 20;
 /// Where an adapted share begins, and between what it stays.
 const SHARE_AT_FIRST: f64 = 0.85;
 const SHARE_LEAST: f64 = 0.25;
@@ -80,14 +82,13 @@ impl Section {
         [first, second]: [Spill<'_>; 2],
         share: Share,
     ) -> Result<([Shared; 2], Rc<RefCell<Section>>), SearchError> {
-        let bytes = first.bytes;
+        let bytes = first.bytes.min(SECTION_BYTES_MAX);
         let entry_bytes = words * 8 + size_of::<Entry>();
         let block_bytes = Below::block_bytes(bytes / 2, entry_bytes);
         let below = |spill| Below::new(budget, words, spill, block_bytes);
         let below = [below(first)?, below(second)?];
         let capacity = (bytes.saturating_sub(8 * block_bytes) / entry_bytes).max(4);
-        let mut records = ChargedVec::with_capacity(budget, "stack", capacity * words)?;
-        records.resize(capacity * words, 0)?;
+        let records = ChargedVec::zeroed(budget, "stack", capacity * words)?;
         let mut entries = ChargedVec::with_capacity(budget, "stack", capacity)?;
         entries.resize(capacity, Entry { action: 0, entered: false, accepting: false })?;
         let section = Section {
