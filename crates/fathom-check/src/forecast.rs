@@ -4,7 +4,7 @@
 //! sizes, and the layers on the way up that were smaller than the last one is. Where the guesses are few or far apart nobody knows, and nothing is said. What is said is their median, and
 //! how far they spread, half as much again in both directions. `cargo xtask estimate` holds it against spaces whose sizes are known; the table is in the book.
 //!
-//! Memory: [`PROFILE_MAX`] numbers. Of more layers, neighbours are taken together.
+//! Memory: `PROFILE_MAX` numbers. Of more layers, neighbours are taken together.
 
 /// The sizes of the layers so far.
 ///
