@@ -156,8 +156,9 @@ mod tests {
             let (words, bytes) = (1 + seed as usize % 3, 64 << (seed % 6));
             let spill = Spill { volume: &volume, name: "path", bytes };
             compare(&mut Spilling::new(&budget, words, spill).unwrap(), words, seed);
-            let names = ["path", "red-path"].map(|name| Spill { name, ..spill });
-            let share = if seed % 3 == 0 { Share::Adapted } else { Share::Fixed(0.3 * (seed % 4) as f64) };
+            let names = ["first-path", "second-path"].map(|name| Spill { name, ..spill });
+            let share =
+                if seed % 3 == 0 { Share::Adapted } else { Share::Fixed(0.1 + 0.25 * (seed % 4) as f64) };
             let ([mut first, mut second], _) = Section::paths(&budget, words, names, share).unwrap();
             compare(&mut first, words, seed);
             // What one path does leaves the other as it is.
@@ -165,6 +166,7 @@ mod tests {
             first.enter(true).unwrap();
             compare(&mut second, words, seed);
             assert_eq!(entered_states(&mut first), [(vec![7; words], 1)], "seed {seed}");
+            drop((first, second));
             compare(&mut InMemory::growing(&budget, words).unwrap(), words, seed);
             compare(&mut InMemory::limited(&budget, words, 600 * (words * 8 + 8)).unwrap(), words, seed);
             compare(&mut InMemory::up_to(&budget, words, 600 * (words * 8 + 8)).unwrap(), words, seed);
