@@ -55,12 +55,13 @@ impl Sweep<'_> {
     pub(super) fn commit(&mut self, boundary: &[u8]) -> Result<(), SearchError> {
         let _phase = Phase::enter("commit");
         let began = Instant::now();
-        self.remove_retired()?;
         let (queue_mark, files) = match &self.at_rest {
             // It is over: nothing waits.
             Some(at_rest) => (Vec::new(), vec![Commits::name_at_rest(at_rest)]),
             None => self.files()?,
         };
+        // After the mark, which may write pages and so retire a segment that the last commit names: that one goes with this commit, and must not be removed once more.
+        self.remove_retired()?;
         let stand = Stand {
             at: self.at,
             bucket_from: self.bucket_from,
