@@ -15,7 +15,6 @@ use std::sync::Mutex;
 use fathom_disk::budget::ChargedVec;
 use fathom_disk::log::{LogReader, Mark, Position, RecordLog};
 use fathom_disk::run::{Run, RunWriter, Scan};
-use fathom_disk::sabotage::is_chosen;
 use fathom_disk::set::{KeyStream, Sorter};
 use fathom_disk::storage::{FileKind, Role};
 use fathom_model::record::{RecordBuffer, Records};
@@ -232,8 +231,7 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
             let offered = offers.keys().chunks_exact(words).zip(offers.values());
             for ((key, offer), (number, before)) in offered.zip(numbers.iter().zip(summed.iter())) {
                 let Some(number) = *number else { continue };
-                // The defect loses that several steps lead to one state.
-                let offer = if is_chosen("file-sums") { (*offer).min(3) } else { *offer };
+                let offer = *offer;
                 let Settled { added, turn } = self.join.settle(number, *before, offer);
                 if added {
                     delta.push_with(key, &[offer])?;
