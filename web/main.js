@@ -81,7 +81,10 @@ function underWay({ held, told, report }) {
   const title = report && !held ? SENTENCES[report.verdict] ?? report.verdict : held ? "The search is running." : "The search was interrupted.";
   const lines = report && !held ? [`${count(report.states ?? report.visits)} states, ${report.seconds} s`] : told?.lines ?? [];
   return h("section", { class: "panel under-way" }, h("h2", { role: "status" }, title),
-    h("ul", {}, lines.map((it) => h("li", {}, it.trim()))),
+    h("dl", {}, lines.map((line) => {
+      const [, name, value] = line.match(/^ *(\S+) {2,}(.*)$/) ?? [null, "search", line];
+      return [h("dt", {}, name), h("dd", {}, value)];
+    })),
     told && !held ? h("p", {}, "to resume it: ", h("code", {}, told.resume)) : null);
 }
 
