@@ -32,6 +32,7 @@ use crate::engines::figures::StructureFigures;
 use crate::engines::layer_engine;
 use crate::engines::liveness_search;
 use crate::engines::liveness_task::{Searched, Task, automaton};
+use crate::engines::progress;
 use crate::error::RunError;
 use crate::folder::home::Home;
 use crate::folder::identity::{Behaviour, Identity};
@@ -119,10 +120,12 @@ pub fn check(
     let room = layer_engine::room(&budget, home);
     let accepting = |record: &[u64]| product.is_accepting(record);
     let moves = subject.moves();
+    let measure = progress::of_subject(&settings.engine, subject)?;
     let task = Task {
         engine: &settings.engine,
         moves: moves.as_ref(),
         bounds: None,
+        measure: measure.as_ref(),
         weak: property.is_weak() && settings.fair.is_empty(),
         recurs: &|record| product.recurs(record),
         accepting: product.accepts_by_state().then_some(&accepting),

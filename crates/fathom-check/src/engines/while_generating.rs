@@ -242,6 +242,7 @@ mod tests {
         let task = Task {
             moves: None,
             bounds: None,
+            measure: None,
             engine: &Chosen::plain(&auto::ENGINE),
             weak: property.is_weak(),
             recurs: &|record| product.recurs(record),

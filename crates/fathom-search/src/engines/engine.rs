@@ -13,7 +13,7 @@ use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
-use crate::files::closed_set::Reached;
+use crate::files::closed_set::{Reached, Recurs};
 use crate::files::closing_cost::ClosingCost;
 use crate::files::disk_use::DiskUse;
 use crate::liveness::on_the_fly;
@@ -219,6 +219,10 @@ pub struct AskRuns<'a> {
     pub threads: usize,
     /// How far states are from where a run may be accepting, as far as somebody knows.
     pub bounds: Option<&'a Bounds<'a>>,
+    /// Which states an accepting run may come back to for ever.
+    pub recurs: Recurs<'a>,
+    /// How far a state has come, if the engine takes a measure and somebody has one.
+    pub measure: Option<NamedMeasure<'a>>,
 }
 
 /// How many steps a state is away from something, at least: consistent, so no step changes it by more than one.
@@ -331,7 +335,17 @@ impl Engine {
 
     /// Whether it is for proofs as well as for violations: one whose states are pairs of states is not.
     pub fn is_for_proofs(&self) -> bool {
-        !(self.is_on_the_fly() && self.body == Body::Stages)
+        !self.takes_bounds()
+    }
+
+    /// Whether it is directed to accepting runs by how far they are.
+    pub fn takes_bounds(&self) -> bool {
+        self.is_on_the_fly() && self.body == Body::Stages && !self.takes_measure()
+    }
+
+    /// Whether it goes by a number for each state, which an option tells.
+    pub fn takes_measure(&self) -> bool {
+        self.options.iter().any(EngineOption::is_expression)
     }
 
     /// Whether it takes a system with several marks as it is, to look for accepting runs.

@@ -8,6 +8,7 @@ use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::{AskRuns, Chosen};
 use fathom_search::engines::ioemc::{self, Costs, Parameters};
+use fathom_search::files::closed_set::ALL_RECUR;
 use fathom_search::task::{Ending, Unobserved};
 use fathom_search::traces::lasso::Lasso;
 use fathom_search::traces::path::Room;
@@ -47,6 +48,8 @@ fn searched(
             observer: &Unobserved,
             threads: 1,
             bounds: None,
+            recurs: ALL_RECUR,
+            measure: None,
         },
         parameters,
     )
