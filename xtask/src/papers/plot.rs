@@ -21,7 +21,6 @@ pub(crate) struct Series<T> {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Scale {
     Linear,
-    #[allow(dead_code, reason = "for papers whose figures span decades")]
     Logarithmic,
 }
 

@@ -30,6 +30,8 @@ pub struct RadixHeap {
     digit_bits: u32,
     current: u64,
     queued: u64,
+    /// Items in chunks.
+    in_memory: u64,
     arena: Arena,
     chunk_items: usize,
     pages: Pages,
@@ -124,6 +126,7 @@ impl RadixHeap {
             digit_bits,
             current: 0,
             queued: 0,
+            in_memory: 0,
             arena: Arena::new(chunks, chunk_items * width, budget)?,
             chunk_items,
             pages,
@@ -172,6 +175,7 @@ impl RadixHeap {
         let list = &mut self.lists.used[place];
         list.least = list.least.min(priority);
         list.count += 1;
+        self.in_memory += 1;
         let at = list.filled as usize * self.width;
         list.filled += 1;
         write(&mut self.arena.chunk_mut(list.chunk)[at..at + self.width]);
@@ -202,7 +206,7 @@ impl RadixHeap {
     }
 
     fn spill(&mut self, place: usize) -> Result<(), DiskError> {
-        let RadixHeap { arena, pages, lists, width, chunk_items, moves, .. } = self;
+        let RadixHeap { arena, pages, lists, width, chunk_items, moves, in_memory, .. } = self;
         let list = &mut lists.used[place];
         while list.chunk != NONE {
             let items = list.filled as usize;
@@ -210,6 +214,7 @@ impl RadixHeap {
             list.chunk = arena.release(list.chunk);
             list.filled = *chunk_items as u32;
             *moves += items as u64;
+            *in_memory -= items as u64;
         }
         (list.chunks, list.filled) = (0, 0);
         Ok(())
@@ -220,6 +225,7 @@ impl RadixHeap {
         if list.chunk != NONE {
             self.moving.clear();
             self.moving.extend(&self.arena.chunk(list.chunk)[..list.filled as usize * self.width])?;
+            self.in_memory -= u64::from(list.filled);
             list.chunk = self.arena.release(list.chunk);
             list.filled = self.chunk_items as u32;
             return Ok(true);
@@ -347,6 +353,10 @@ impl PriorityQueue for RadixHeap {
 
     fn is_empty(&self) -> bool {
         self.queued == 0
+    }
+
+    fn in_memory(&self) -> u64 {
+        self.in_memory
     }
 
     fn moves(&self) -> u64 {

@@ -501,6 +501,9 @@ impl<'m> Sweep<'m> {
     fn end_bucket(&mut self) {
         self.figures.buckets += u64::from(self.bucket_states > 0);
         self.figures.largest_bucket = self.figures.largest_bucket.max(self.bucket_states);
+        let in_memory = self.bucket_states + self.waiting().queue.in_memory();
+        self.figures.in_memory = self.figures.in_memory.max(in_memory);
+        self.figures.in_memory_but_waiting = self.figures.largest_bucket;
         self.pace.learn(self.taken, self.bucket_states);
         self.bucket_states = 0;
     }
