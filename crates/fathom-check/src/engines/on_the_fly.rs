@@ -29,7 +29,7 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
     let threads = if engine.threads == Threads::Many { task.resources.threads } else { 1 };
     let outcome = run(&AskRuns {
         system,
-        weak: task.weak,
+        acceptance: task.acceptance,
         stop_at_fault: task.stop_at_fault,
         max_depth: task.resources.max_depth,
         chosen: task.engine,
@@ -39,7 +39,6 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         observer: task.observer,
         threads,
         bounds: task.bounds,
-        recurs: task.recurs,
         measure: task.measure.map(|measure| NamedMeasure {
             values: &*measure.values,
             name: &measure.name,

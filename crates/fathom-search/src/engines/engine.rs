@@ -9,11 +9,12 @@ use std::time::Duration;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
-use crate::files::closed_set::{Reached, Recurs};
+use crate::files::closed_set::Reached;
 use crate::files::closing_cost::ClosingCost;
 use crate::files::disk_use::DiskUse;
 use crate::liveness::on_the_fly;
@@ -199,8 +200,8 @@ pub struct NamedMeasure<'a> {
 pub struct AskRuns<'a> {
     /// The system: it has one mark, and acceptance is of states.
     pub system: &'a dyn TransitionSystem,
-    /// Whether the states of every cycle are all accepting, or none is.
-    pub weak: bool,
+    /// What is known of its accepting runs.
+    pub acceptance: &'a dyn Acceptance,
     /// Whether to end at a fault.
     pub stop_at_fault: bool,
     /// The most steps of a path.
@@ -219,8 +220,6 @@ pub struct AskRuns<'a> {
     pub threads: usize,
     /// How far states are from where a run may be accepting, as far as somebody knows.
     pub bounds: Option<&'a Bounds<'a>>,
-    /// Which states an accepting run may come back to for ever.
-    pub recurs: Recurs<'a>,
     /// How far a state has come, if the engine takes a measure and somebody has one.
     pub measure: Option<NamedMeasure<'a>>,
 }

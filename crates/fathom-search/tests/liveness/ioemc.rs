@@ -3,12 +3,12 @@
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_ltl::degeneralised::Degeneralised;
+use fathom_model::acceptance::MarksAlone;
 use fathom_model::checked::Checked;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::{AskRuns, Chosen};
 use fathom_search::engines::ioemc::{self, Costs, Parameters};
-use fathom_search::files::closed_set::ALL_RECUR;
 use fathom_search::task::{Ending, Unobserved};
 use fathom_search::traces::lasso::Lasso;
 use fathom_search::traces::path::Room;
@@ -38,7 +38,7 @@ fn searched(
     let (outcome, costs) = ioemc::run(
         &AskRuns {
             system,
-            weak: false,
+            acceptance: &MarksAlone,
             stop_at_fault: false,
             max_depth: None,
             chosen: &Chosen::plain(&ioemc::ENGINE),
@@ -48,7 +48,6 @@ fn searched(
             observer: &Unobserved,
             threads: 1,
             bounds: None,
-            recurs: ALL_RECUR,
             measure: None,
         },
         parameters,

@@ -6,12 +6,12 @@ use fathom_disk::budget::Budget;
 use fathom_disk::hash::hash_key;
 use fathom_disk::storage::Volume;
 use fathom_ltl::degeneralised::Degeneralised;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::checked::Checked;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::{AskRuns, Chosen, NamedMeasure};
 use fathom_search::engines::sweep_ltl;
-use fathom_search::files::closed_set::Recurs;
 use fathom_search::liveness::on_the_fly::Outcome;
 use fathom_search::task::{Ending, Unobserved};
 use fathom_search::traces::path::Room;
@@ -28,7 +28,7 @@ type Values<'v> = dyn Fn(&[u64]) -> u64 + Sync + 'v;
 
 fn searched(
     system: &dyn TransitionSystem,
-    recurs: Recurs<'_>,
+    acceptance: &dyn Acceptance,
     measure: &Values<'_>,
     (bytes, threads): (usize, usize),
 ) -> Outcome {
@@ -38,7 +38,7 @@ fn searched(
         |records: Records<'_>, values: &mut Vec<u64>| values.extend(records.iter().map(|it| measure(it)));
     let outcome = sweep_ltl::run(&AskRuns {
         system,
-        weak: false,
+        acceptance,
         stop_at_fault: false,
         max_depth: None,
         chosen: &Chosen::plain(&sweep_ltl::ENGINE),
@@ -48,7 +48,6 @@ fn searched(
         observer: &Unobserved,
         threads,
         bounds: None,
-        recurs,
         measure: Some(NamedMeasure { values: &values, name: "a test", identity: 0 }),
     });
     let outcome = outcome.unwrap_or_else(|error| panic!("{bytes} bytes: {error}: {:#?}", budget.owners()));
@@ -84,11 +83,10 @@ fn sweeps_find_accepting_runs_where_the_judge_does() {
         let far = |record: &[u64]| hash_key(record);
         let measures: [(&str, &Values<'_>); 4] =
             [("fine", &monotone[0]), ("coarse", &monotone[1]), ("any", &any), ("far", &far)];
-        let recurs = |record: &[u64]| product.recurs(&counted.0.part(record));
         for (place, (name, measure)) in measures.into_iter().enumerate() {
             for (turn, bytes) in [LEAST, 64 << 10, 8 << 20].into_iter().enumerate() {
                 let threads = 1 + (seed as usize + place + turn) % 2;
-                let found = searched(&counted, &recurs, measure, (bytes, threads));
+                let found = searched(&counted, &counted.0, measure, (bytes, threads));
                 let what = format!("seed {seed}, {name}, {bytes} bytes, {threads} threads");
                 assert_eq!(found.lasso.is_some(), expected, "{what}");
                 assert!(place > 1 || bytes < 1 << 20 || found.told.is_empty(), "{what}: {:?}", found.told);

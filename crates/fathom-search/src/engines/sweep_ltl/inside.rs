@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 
 use fathom_disk::budget::{Budget, ChargedVec};
 use fathom_disk::set::sort_unique;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
 
 use crate::engines::sweep::look::{Look, Seen};
 use crate::engines::sweep::spans::Spans;
 use crate::error::SearchError;
-use crate::files::closed_set::Recurs;
 use crate::graph::tarjan::{each_component, number_of};
 use crate::task::Observer;
 use crate::traces::one_state::OneState;
@@ -22,7 +22,7 @@ use crate::traces::path::{Path, PathBuilder, Room};
 /// Looks for accepting cycles, bucket by bucket.
 pub(super) struct Inside<'a> {
     system: &'a dyn TransitionSystem,
-    recurs: Recurs<'a>,
+    acceptance: &'a dyn Acceptance,
     room: &'a Room,
     observer: &'a dyn Observer,
     /// An accepting cycle; the last state leads to the first.
@@ -35,18 +35,18 @@ pub(super) struct Inside<'a> {
 impl<'a> Inside<'a> {
     pub(super) fn new(
         system: &'a dyn TransitionSystem,
-        recurs: Recurs<'a>,
+        acceptance: &'a dyn Acceptance,
         room: &'a Room,
         observer: &'a dyn Observer,
     ) -> Inside<'a> {
-        Inside { system, recurs, room, observer, found: None, visits: 0, edges: 0 }
+        Inside { system, acceptance, room, observer, found: None, visits: 0, edges: 0 }
     }
 
     fn cycle(&mut self, bucket: &Seen<'_>) -> Result<Option<Path>, SearchError> {
         let (budget, words) = (self.room.budget(), self.system.shape().words());
         let mut records = ChargedVec::with_capacity(budget, "cycles", 0)?;
         bucket.visit(&mut |some| {
-            for record in some.iter().filter(|record| (self.recurs)(record)) {
+            for record in some.iter().filter(|record| self.acceptance.recurs(record)) {
                 records.extend(record)?;
             }
             Ok(())

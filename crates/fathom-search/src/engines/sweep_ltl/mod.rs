@@ -22,6 +22,7 @@ use fathom_disk::budget::Budget;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::sabotage::is_chosen;
 use fathom_disk::storage::Volume;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
@@ -86,11 +87,11 @@ pub fn run(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
 }
 
 fn swept(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
-    let AskRuns { system, recurs, room, observer, threads, .. } = *ask;
+    let AskRuns { system, acceptance, room, observer, threads, .. } = *ask;
     let volume = ask.volume.expect("an engine that always has files has a volume");
     let budget = room.budget();
     let measure = ask.measure.map_or(ONE_BUCKET, |measure| measure.values);
-    let mut inside = Inside::new(system, recurs, room, observer);
+    let mut inside = Inside::new(system, acceptance, room, observer);
     // The policy sizes its parts by what is free.
     let aside = if budget.free() < SHORT_BYTES { 0 } else { budget.free() / 2 };
     let aside = budget.charge("buckets", aside)?;
@@ -129,13 +130,10 @@ fn decide(
     cycle: Option<Path>,
     outcome: &mut Outcome,
 ) -> Result<(), SearchError> {
-    let words = ask.system.shape().words();
-    let in_span = |record: &[u64]| (ask.recurs)(record) && spans.has(value_of(measure, words, record));
+    let in_spans = InSpans { known: ask.acceptance, measure, spans, words: ask.system.shape().words() };
     let search = Search {
         system: ask.system,
-        weak: ask.weak,
-        recurs: &in_span,
-        accepting: None,
+        acceptance: &in_spans,
         threads: ask.threads,
         volume,
         stack: None,
@@ -197,6 +195,32 @@ fn outcome_of(swept: &task::Outcome) -> Outcome {
         fault: None,
         no_room: None,
         told: Vec::new(),
+    }
+}
+
+/// What is known of accepting runs, of those among the states in spans.
+struct InSpans<'a> {
+    known: &'a dyn Acceptance,
+    measure: Measure<'a>,
+    spans: &'a Spans,
+    words: usize,
+}
+
+impl Acceptance for InSpans<'_> {
+    fn is_weak(&self) -> bool {
+        self.known.is_weak()
+    }
+
+    fn is_of_states(&self) -> bool {
+        self.known.is_of_states()
+    }
+
+    fn recurs(&self, record: &[u64]) -> bool {
+        self.known.recurs(record) && self.spans.has(value_of(self.measure, self.words, record))
+    }
+
+    fn is_accepting(&self, record: &[u64]) -> bool {
+        self.known.is_accepting(record)
     }
 }
 
