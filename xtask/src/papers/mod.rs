@@ -62,10 +62,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     report.paragraph(&format!(
         "Each figure is the median of {rounds}; those that are compared ran in turns. CPU is user and system time of the whole process, with one thread unless said otherwise."
     ));
-    (paper.repeat)(&program, &mut report)?;
+    let repeated = (paper.repeat)(&program, &mut report);
     report.left_out(&program.missing());
     let usual = if arguments.quick { "target/papers" } else { "docs/results" };
     let into = arguments.into.clone().unwrap_or_else(|| PathBuf::from(usual));
+    // What was measured is written down, whatever happened to the rest.
     println!("{}", report.write(&into)?.display());
+    repeated?;
     Ok(ExitCode::SUCCESS)
 }

@@ -38,6 +38,9 @@ struct Run {
     wall: f64,
 }
 
+/// The status of a run that a limit has ended.
+const GAVE_UP: i32 = 3;
+
 impl Program {
     pub(super) fn new(
         fathom: &Path,
@@ -139,7 +142,13 @@ impl Program {
         let times = errors.lines().find_map(|line| line.strip_prefix("TIMES "));
         let times = times.with_context(|| format!("{shown}: {errors}"))?;
         let times: Vec<f64> = times.split(' ').map(str::parse).collect::<Result<_, _>>()?;
-        let json = serde_json::from_slice(&output.stdout).with_context(|| format!("{shown} told no JSON"))?;
+        let json = match output.stdout.is_empty() && output.status.code() == Some(GAVE_UP) {
+            // The time was over before the search began.
+            true => serde_json::json!({"limit": "time"}),
+            false => {
+                serde_json::from_slice(&output.stdout).with_context(|| format!("{shown} told no JSON"))?
+            }
+        };
         Ok(Run { json, cpu: times[0] + times[1], wall: times[2] })
     }
 }

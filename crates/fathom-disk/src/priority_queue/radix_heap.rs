@@ -6,7 +6,7 @@
 //!
 //! Lists are chains of chunks in memory; when there is no free chunk, the list with the most of them goes to disk, where it is a chain of pages. So what comes soon and what is small stays in memory.
 //!
-//! Memory: within the bytes given: half for chunks, the rest for sorting, pages and the lists themselves. I/O: an item is written at most once per digit that differs.
+//! Memory: within the bytes given: five eighths for chunks, the rest for sorting, pages and the lists themselves. I/O: an item is written at most once per digit that differs.
 
 use super::arena::{Arena, NONE};
 use super::marks::{MarkReader, MarkWriter, nonsense};
@@ -117,7 +117,7 @@ impl RadixHeap {
         let width = words + 1;
         let pages = Pages::new(volume, &format!("{name}.pages"), width, page_bytes, budget)?;
         let chunk_items = pages.page_items();
-        let chunks = (bytes / 2 / (chunk_items * width * 8 + 4)).max(CHUNKS_MIN);
+        let chunks = (bytes / 8 * 5 / (chunk_items * width * 8 + 4)).max(CHUNKS_MIN);
         Ok(RadixHeap {
             volume: volume.clone(),
             budget: budget.clone(),

@@ -122,14 +122,14 @@ impl<'r> Component<'r> {
         let marked = |steps: &Steps, step: usize| steps.marks(step).0 & mark == mark;
         for source in 0..self.members.len() {
             if let Some(first) = self.step(&mut one, source, &marked)? {
-                return self.around(&mut one, first, room).map(Some);
+                return self.around(&mut one, &first, room).map(Some);
             }
         }
         Ok(None)
     }
 
     /// The cycle that a step and the shortest way back from it are.
-    fn around(&self, one: &mut OneState<'_>, first: Within, room: &Room) -> Result<Path, SearchError> {
+    fn around(&self, one: &mut OneState<'_>, first: &Within, room: &Room) -> Result<Path, SearchError> {
         // From where each was met first.
         let mut before = ChargedVec::with_capacity(room.budget(), "cycles", self.members.len())?;
         before.resize(self.members.len(), NEW)?;
