@@ -34,8 +34,7 @@ fn searched(
 ) -> Outcome {
     let budget = Budget::new(bytes * system.shape().words() + beside(system, threads));
     let (volume, room) = (Volume::in_memory(64), Room::in_memory(&budget));
-    let values =
-        |records: Records<'_>, values: &mut Vec<u64>| values.extend(records.iter().map(|it| measure(it)));
+    let values = |records: Records<'_>, values: &mut Vec<u64>| values.extend(records.iter().map(measure));
     let outcome = sweep_ltl::run(&AskRuns {
         system,
         acceptance,
