@@ -10,6 +10,7 @@ mod estimate;
 mod explorer;
 mod lassos;
 mod package;
+mod papers;
 mod printed;
 mod rumur;
 mod sabotage;
@@ -47,6 +48,8 @@ enum Task {
     Estimate(estimate::Arguments),
     /// Build the program small, and make a Debian package of it.
     Package(package::Arguments),
+    /// Repeat the experiments of a paper, and write what came of them to docs/results.
+    Papers(papers::Arguments),
     /// Check random Murphi programs and compare with rumur.
     Rumur(rumur::Arguments),
     /// Build with one deliberate defect at a time; each must turn tests red.
@@ -67,6 +70,7 @@ fn main() -> anyhow::Result<std::process::ExitCode> {
         Task::Lassos(arguments) => lassos::run(&arguments),
         Task::Estimate(arguments) => estimate::run(&arguments),
         Task::Package(arguments) => package::run(&arguments),
+        Task::Papers(arguments) => papers::run(&arguments),
         Task::Rumur(arguments) => rumur::run(&arguments),
         Task::Sabotage(arguments) => sabotage::run(&arguments),
         Task::Corpus(arguments) => corpus::run(&arguments),

@@ -66,6 +66,7 @@ const DEFECTS: &[Defect] = &[
     search("passes", "liveness", "engines_agree_with_the_judge"),
     search("file-sums", "liveness", "engines_agree_with_the_judge"),
     search("maximum", "liveness", "marks_on_steps_make_cycles_accepting"),
+    search("spans", "liveness", "sweeps_find_accepting_runs"),
     search("pass-log", "liveness", "passes_that_lose_power"),
     search("ranks", "liveness", "what_holds_has_ranks"),
     program("card", "tier", "something_else_is_refused"),

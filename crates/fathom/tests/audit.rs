@@ -3,8 +3,6 @@
 mod certificate;
 mod command;
 
-use std::path::{Path, PathBuf};
-
 use certificate::Certificate;
 use command::{model, run};
 
@@ -13,17 +11,6 @@ const LOCK: &str = "P_0.critical + P_1.critical <= 1";
 /// A certificate that the engine `tier` has left.
 fn of_tier(more: &[&str]) -> Certificate {
     Certificate::new(&[&["--engine", "tier"], more].concat())
-}
-
-impl Certificate {
-    /// A file of the engine.
-    fn file(&self, prefix: &str) -> PathBuf {
-        let states = Path::new(&self.folder()).join("states");
-        let names = states.read_dir().expect("it is there").map(|entry| entry.expect("readable").path());
-        let wanted =
-            |path: &PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(prefix));
-        names.filter(wanted).max().expect("there is one")
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What does it take to push a record and to pop it, on disk and beside it in RAM?
 //!
-//! A queue is filled and then works: each bucket that is popped is followed by as many pushes, none below it. Records of 16 bytes, processor time of this thread per push and pop.
+//! A queue is filled and then works: each bucket that is popped is followed by as many pushes, none below it. Records of 16 bytes, processor time of this thread per push and pop, without what drawing them takes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -37,9 +37,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     println!(
         "| records per bucket | queue | ns per push and pop | moves per record | peak memory, MiB |\n|---|---|---|---|---|"
     );
+    let drawn = drawing(waiting);
     for span in [waiting / 1000, waiting / 10, waiting * 4] {
         let about = waiting / span.min(waiting);
-        let nanos = in_ram(waiting, span);
+        let nanos = in_ram(waiting, span) - drawn;
         println!(
             "| {about} | BinaryHeap in RAM | {nanos:.1} | 0 | {:.1} |",
             (waiting * 24) as f64 / 1048576.0
@@ -53,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
                 true => Box::new(RadixHeap::new(&volume, "queue", WORDS, bytes, &budget)?),
                 false => Box::new(ArrayHeap::new(&volume, "queue", WORDS, config, &budget)?),
             };
-            let nanos = on_disk(&mut *queue, &volume, waiting, span)?;
+            let nanos = on_disk(&mut *queue, &volume, waiting, span)? - drawn;
             let moves = queue.moves() as f64 / (2 * waiting) as f64;
             let name = if radix { "radix heap" } else { "array heap" };
             let peak = budget.peak() as f64 / 1048576.0;
@@ -61,6 +62,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Nanoseconds to draw a record.
+fn drawing(waiting: u64) -> f64 {
+    let mut random = Random(7);
+    let began = thread_nanos();
+    for now in 0..2 * waiting {
+        std::hint::black_box(draw(&mut random, now, waiting));
+    }
+    (thread_nanos() - began) as f64 / (2 * waiting) as f64
 }
 
 /// Nanoseconds per push and pop of twice as many records as wait.

@@ -32,6 +32,7 @@ use crate::engines::figures::StructureFigures;
 use crate::engines::layer_engine;
 use crate::engines::liveness_search;
 use crate::engines::liveness_task::{Searched, Task, automaton};
+use crate::engines::progress;
 use crate::error::RunError;
 use crate::folder::home::Home;
 use crate::folder::identity::{Behaviour, Identity};
@@ -119,10 +120,12 @@ pub fn check(
     let budget = resources.data_budget()?;
     let room = layer_engine::room(&budget, home);
     let moves = subject.moves();
+    let measure = progress::of_subject(&settings.engine, subject)?;
     let task = Task {
         engine: &settings.engine,
         moves: moves.as_ref(),
         bounds: None,
+        measure: measure.as_ref(),
         acceptance: &product,
         stop_at_fault: settings.faults == Faults::Stop,
         resources,

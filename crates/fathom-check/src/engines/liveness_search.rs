@@ -3,7 +3,7 @@
 //! Depth-first engines know accepting states: where a product has several marks (fairness), they get it with its marks counted. The fix-point takes marks as they
 //! are. Semi-external engines generate the product first (`semi_external.rs`).
 
-use fathom_search::engines::engine::{Body, Chosen, Marks, Run};
+use fathom_search::engines::engine::{Chosen, Marks, Run};
 use fathom_search::engines::{map, ndfs, owcty, ram};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,7 +14,7 @@ use fathom_search::error::SearchError;
 use fathom_search::task::{Ending, Observer, Progress};
 
 use crate::engines::liveness_task::{Searched, Task};
-use crate::engines::{counted, directed, on_the_fly, semi_external, while_generating};
+use crate::engines::{counted, directed, measured, on_the_fly, semi_external, while_generating};
 use crate::error::RunError;
 use crate::model::execution::Execution;
 use crate::model::subject::Subject;
@@ -51,7 +51,10 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
     }
     match engine.run {
         Run::Chooses { .. } => by_itself(product, task),
-        Run::Runs(_) if engine.body == Body::Stages => counted::search(product, task, |system, task| {
+        Run::Runs(_) if engine.takes_measure() => counted::search(product, task, |system, task| {
+            measured::with_measure(product, system, task, on_the_fly::search)
+        }),
+        Run::Runs(_) if engine.takes_bounds() => counted::search(product, task, |system, task| {
             directed::with_bounds(product, system, task, on_the_fly::search)
         }),
         Run::Runs(_) | Run::Lossy(_) => counted::search(product, task, on_the_fly::search),

@@ -16,6 +16,7 @@ use crate::engines::figures::{DiskFigures, IoFigures, Layers, PassFigures};
 use crate::folder::home::Home;
 use crate::limit::Limit;
 use crate::model::distance::Moves;
+use crate::model::subject::NamedMeasure;
 use crate::monitor::Monitor;
 use crate::questions::liveness_property::LivenessProperty;
 use crate::resources::Resources;
@@ -83,6 +84,8 @@ pub(crate) struct Task<'a> {
     pub(crate) moves: Option<&'a Moves>,
     /// How far states are from where a run may be accepting, for engines that ask.
     pub(crate) bounds: Option<&'a Bounds<'a>>,
+    /// How far a state has come, for engines that take a measure.
+    pub(crate) measure: Option<&'a NamedMeasure<'a>>,
     /// How states are generated where all of them are at first.
     pub(crate) generation: &'a Chosen,
     /// Where the path of a depth-first search goes when it is on disk, if the user said so.

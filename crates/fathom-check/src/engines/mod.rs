@@ -20,6 +20,7 @@ pub mod figures;
 pub mod layer_engine;
 pub mod liveness_search;
 pub mod liveness_task;
+pub(crate) mod measured;
 mod on_the_fly;
 pub(crate) mod progress;
 pub(crate) mod semi_external;

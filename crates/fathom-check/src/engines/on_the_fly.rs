@@ -3,7 +3,7 @@
 use std::path::Path as FilePath;
 
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::engine::{AskRuns, Files, Run, Store, Threads};
+use fathom_search::engines::engine::{AskRuns, Files, NamedMeasure, Run, Store, Threads};
 
 use crate::engines::figures::Layers;
 use crate::engines::layer_engine::room_used_up;
@@ -39,6 +39,11 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         observer: task.observer,
         threads,
         bounds: task.bounds,
+        measure: task.measure.map(|measure| NamedMeasure {
+            values: &*measure.values,
+            name: &measure.name,
+            identity: measure.identity,
+        }),
     })?;
     outcome.told.iter().for_each(|told| task.monitor.say(told));
     Ok(Searched {

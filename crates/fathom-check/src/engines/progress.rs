@@ -10,7 +10,7 @@
 
 use fathom_disk::budget::Budget;
 use fathom_model::system::TransitionSystem;
-use fathom_search::engines::engine::{Chosen, EngineOption};
+use fathom_search::engines::engine::Chosen;
 use fathom_search::graph::all_edges::AllEdges;
 use fathom_search::progress::choose::{Choice, Forecast, LEVELS};
 use fathom_search::progress::measure::Measure;
@@ -43,8 +43,7 @@ pub(crate) fn measure<'s>(
     observer: &dyn Observer,
 ) -> Result<Option<NamedMeasure<'s>>, RunError> {
     let Some(text) = chosen.expression() else {
-        let takes = chosen.engine.options.iter().any(EngineOption::is_expression);
-        let structural = if takes { named(subject, STRUCTURAL)? } else { None };
+        let structural = if chosen.engine.takes_measure() { named(subject, STRUCTURAL)? } else { None };
         return Ok(structural.filter(|measure| !measure.name.is_empty()));
     };
     if let Some((from, level)) = chosen_from(text)? {
@@ -52,6 +51,21 @@ pub(crate) fn measure<'s>(
     }
     let measure = named(subject, text)?;
     measure.ok_or(RunError::NoExpressions(chosen.engine.name)).map(Some)
+}
+
+/// The measure of a subject's own states that an engine for infinite runs was told to take, if it takes one and that is not chosen from steps.
+pub(crate) fn of_subject<'s>(
+    chosen: &Chosen,
+    subject: &'s dyn Subject,
+) -> Result<Option<NamedMeasure<'s>>, RunError> {
+    if !chosen.engine.is_on_the_fly() || !chosen.engine.takes_measure() {
+        return Ok(None);
+    }
+    match chosen.expression() {
+        Some(text) if chosen_from(text)?.is_some() => Ok(None),
+        Some(text) => named(subject, text)?.ok_or(RunError::NoExpressions(chosen.engine.name)).map(Some),
+        None => Ok(named(subject, STRUCTURAL)?.filter(|measure| !measure.name.is_empty())),
+    }
 }
 
 /// The same for the product of a subject and an automaton, which has no words of its own.

@@ -240,6 +240,7 @@ mod tests {
         let task = Task {
             moves: None,
             bounds: None,
+            measure: None,
             engine: &Chosen::plain(&auto::ENGINE),
             acceptance: &product,
             stop_at_fault: true,

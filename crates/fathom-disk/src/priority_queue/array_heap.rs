@@ -320,6 +320,10 @@ impl PriorityQueue for ArrayHeap {
         self.heap.len() == 0 && self.levels.iter().all(Vec::is_empty)
     }
 
+    fn in_memory(&self) -> u64 {
+        (self.heap.len() + self.all_files().count() * self.config.block_items) as u64
+    }
+
     fn moves(&self) -> u64 {
         self.moves
     }

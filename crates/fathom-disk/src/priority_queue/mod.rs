@@ -41,6 +41,9 @@ pub trait PriorityQueue: Debug + Send {
     /// Whether nothing is queued.
     fn is_empty(&self) -> bool;
 
+    /// How many records are in memory.
+    fn in_memory(&self) -> u64;
+
     /// How often a record was written to disk so far, over all records.
     fn moves(&self) -> u64;
 

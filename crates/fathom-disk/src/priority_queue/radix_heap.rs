@@ -6,7 +6,7 @@
 //!
 //! Lists are chains of chunks in memory; when there is no free chunk, the list with the most of them goes to disk, where it is a chain of pages. So what comes soon and what is small stays in memory.
 //!
-//! Memory: within the bytes given: half for chunks, the rest for sorting, pages and the lists themselves. I/O: an item is written at most once per digit that differs.
+//! Memory: within the bytes given: five eighths for chunks, the rest for sorting, pages and the lists themselves. I/O: an item is written at most once per digit that differs.
 
 use super::arena::{Arena, NONE};
 use super::marks::{MarkReader, MarkWriter, nonsense};
@@ -30,6 +30,8 @@ pub struct RadixHeap {
     digit_bits: u32,
     current: u64,
     queued: u64,
+    /// Items in chunks.
+    in_memory: u64,
     arena: Arena,
     chunk_items: usize,
     pages: Pages,
@@ -115,7 +117,7 @@ impl RadixHeap {
         let width = words + 1;
         let pages = Pages::new(volume, &format!("{name}.pages"), width, page_bytes, budget)?;
         let chunk_items = pages.page_items();
-        let chunks = (bytes / 2 / (chunk_items * width * 8 + 4)).max(CHUNKS_MIN);
+        let chunks = (bytes / 8 * 5 / (chunk_items * width * 8 + 4)).max(CHUNKS_MIN);
         Ok(RadixHeap {
             volume: volume.clone(),
             budget: budget.clone(),
@@ -124,6 +126,7 @@ impl RadixHeap {
             digit_bits,
             current: 0,
             queued: 0,
+            in_memory: 0,
             arena: Arena::new(chunks, chunk_items * width, budget)?,
             chunk_items,
             pages,
@@ -161,42 +164,35 @@ impl RadixHeap {
         if mark.0.is_empty() { Ok(queue) } else { Err(nonsense()) }
     }
 
-    /// Puts an item into its list.
-    fn put(&mut self, item: usize, from: Source<'_>) -> Result<(), DiskError> {
-        let priority = from.priority(self, item);
-        let list = self.lists.of(priority, self.current, self.digit_bits)?;
+    /// Puts an item into its list, where `write` writes it.
+    #[inline(always)]
+    fn put(&mut self, priority: u64, write: impl FnOnce(&mut [u64])) -> Result<(), DiskError> {
+        let place = self.lists.of(priority, self.current, self.digit_bits)?;
+        let list = &self.lists.used[place];
         if list.chunk == NONE || list.filled as usize == self.chunk_items {
-            self.add_chunk(priority)?;
+            self.add_chunk(place)?;
         }
-        let list = self.lists.of(priority, self.current, self.digit_bits)?;
+        let list = &mut self.lists.used[place];
         list.least = list.least.min(priority);
         list.count += 1;
+        self.in_memory += 1;
         let at = list.filled as usize * self.width;
         list.filled += 1;
-        let place = &mut self.arena.chunk_mut(list.chunk)[at..at + self.width];
-        match from {
-            Source::Moving => place.copy_from_slice(&self.moving[item * self.width..][..self.width]),
-            Source::Pushed { records, .. } => {
-                let words = self.width - 1;
-                place[0] = priority;
-                place[1..].copy_from_slice(&records[item * words..][..words]);
-            }
-        }
+        write(&mut self.arena.chunk_mut(list.chunk)[at..at + self.width]);
         Ok(())
     }
 
-    /// Gives the list of a priority one more chunk to fill.
-    fn add_chunk(&mut self, priority: u64) -> Result<(), DiskError> {
-        let behind = self.lists.of(priority, self.current, self.digit_bits)?.chunk;
-        let chunk = match self.arena.take(behind) {
+    /// Gives a list one more chunk to fill.
+    #[cold]
+    fn add_chunk(&mut self, place: usize) -> Result<(), DiskError> {
+        let chunk = match self.arena.take(self.lists.used[place].chunk) {
             Some(chunk) => chunk,
             None => {
                 self.spill_largest()?;
-                let behind = self.lists.of(priority, self.current, self.digit_bits)?.chunk;
-                self.arena.take(behind).ok_or_else(nonsense)?
+                self.arena.take(self.lists.used[place].chunk).ok_or_else(nonsense)?
             }
         };
-        let list = self.lists.of(priority, self.current, self.digit_bits)?;
+        let list = &mut self.lists.used[place];
         (list.chunk, list.filled) = (chunk, 0);
         list.chunks += 1;
         Ok(())
@@ -210,7 +206,7 @@ impl RadixHeap {
     }
 
     fn spill(&mut self, place: usize) -> Result<(), DiskError> {
-        let RadixHeap { arena, pages, lists, width, chunk_items, moves, .. } = self;
+        let RadixHeap { arena, pages, lists, width, chunk_items, moves, in_memory, .. } = self;
         let list = &mut lists.used[place];
         while list.chunk != NONE {
             let items = list.filled as usize;
@@ -218,6 +214,7 @@ impl RadixHeap {
             list.chunk = arena.release(list.chunk);
             list.filled = *chunk_items as u32;
             *moves += items as u64;
+            *in_memory -= items as u64;
         }
         (list.chunks, list.filled) = (0, 0);
         Ok(())
@@ -228,6 +225,7 @@ impl RadixHeap {
         if list.chunk != NONE {
             self.moving.clear();
             self.moving.extend(&self.arena.chunk(list.chunk)[..list.filled as usize * self.width])?;
+            self.in_memory -= u64::from(list.filled);
             list.chunk = self.arena.release(list.chunk);
             list.filled = self.chunk_items as u32;
             return Ok(true);
@@ -243,9 +241,12 @@ impl RadixHeap {
     fn take_apart(&mut self, mut list: List) -> Result<(), DiskError> {
         self.current = list.least;
         while self.take_some(&mut list)? {
-            for item in 0..self.moving.len() / self.width {
-                self.put(item, Source::Moving)?;
+            let none = ChargedVec::with_capacity(&self.budget, "priority queue", 0)?;
+            let moving = std::mem::replace(&mut self.moving, none);
+            for item in moving.chunks_exact(self.width) {
+                self.put(item[0], |place| copy(place, item))?;
             }
+            self.moving = moving;
         }
         Ok(())
     }
@@ -256,12 +257,15 @@ impl RadixHeap {
         if list.count.saturating_mul(words as u64) > self.bucket_words_max as u64 {
             return self.give_large(list, take);
         }
-        self.bucket.clear();
-        self.bucket.reserve(list.count as usize * words)?;
+        // What it held before is written over.
+        self.bucket.resize(list.count as usize * words, 0)?;
+        let mut filled = 0;
         while self.take_some(&mut list)? {
-            for item in self.moving.chunks_exact(self.width) {
-                self.bucket.extend(&item[1..])?;
+            let room = self.bucket[filled..].chunks_exact_mut(words);
+            for (record, item) in room.zip(self.moving.chunks_exact(self.width)) {
+                copy(record, &item[1..]);
             }
+            filled += self.moving.len() / self.width * words;
         }
         let kept = sort_unique(&self.budget, words, &mut self.bucket)?;
         take(list.least, &self.bucket[..kept])
@@ -292,20 +296,15 @@ impl RadixHeap {
     }
 }
 
-/// Where an item comes from.
-#[derive(Clone, Copy)]
-enum Source<'a> {
-    Moving,
-    Pushed { priorities: &'a [u64], records: &'a [u64] },
-}
-
-impl Source<'_> {
-    #[inline(always)]
-    fn priority(self, queue: &RadixHeap, item: usize) -> u64 {
-        match self {
-            Source::Moving => queue.moving[item * queue.width],
-            Source::Pushed { priorities, .. } => priorities[item],
-        }
+/// Copies an item: most have a few words, for which a call would cost more than they do.
+#[inline(always)]
+fn copy(to: &mut [u64], from: &[u64]) {
+    if let ([to, ends], [from, end]) = (&mut *to, from) {
+        (*to, *ends) = (*from, *end);
+    } else if let ([to, then, ends], [from, next, end]) = (&mut *to, from) {
+        (*to, *then, *ends) = (*from, *next, *end);
+    } else {
+        to.copy_from_slice(from);
     }
 }
 
@@ -313,13 +312,16 @@ impl PriorityQueue for RadixHeap {
     /// Queues records. A priority below the last one taken is a mistake of the caller.
     fn push(&mut self, priorities: &[u64], records: &[u64]) -> Result<(), DiskError> {
         assert_eq!(records.len(), priorities.len() * (self.width - 1), "a priority for each record");
-        for (item, &priority) in priorities.iter().enumerate() {
+        for (&priority, record) in priorities.iter().zip(records.chunks_exact(self.width - 1)) {
             assert!(
                 priority >= self.current,
                 "a radix heap goes forward: {priority} is below {}",
                 self.current
             );
-            self.put(item, Source::Pushed { priorities, records })?;
+            self.put(priority, |place| {
+                place[0] = priority;
+                copy(&mut place[1..], record);
+            })?;
         }
         self.queued += priorities.len() as u64;
         Ok(())
@@ -351,6 +353,10 @@ impl PriorityQueue for RadixHeap {
 
     fn is_empty(&self) -> bool {
         self.queued == 0
+    }
+
+    fn in_memory(&self) -> u64 {
+        self.in_memory
     }
 
     fn moves(&self) -> u64 {
@@ -397,15 +403,18 @@ impl Lists {
         Ok(Lists { places, occupied: [0; LISTS_MAX / 64], used })
     }
 
-    /// The list that a priority belongs to; it is begun if it is empty.
+    /// Where the list is that a priority belongs to; it is begun if it is empty.
     #[inline(always)]
-    fn of(&mut self, priority: u64, current: u64, digit_bits: u32) -> Result<&mut List, DiskError> {
+    fn of(&mut self, priority: u64, current: u64, digit_bits: u32) -> Result<usize, DiskError> {
         let position = (priority ^ current).checked_ilog2().unwrap_or(0) / digit_bits;
         let digit = (priority >> (position * digit_bits)) as usize & ((1 << digit_bits) - 1);
         let number = (position as usize) << digit_bits | digit;
         match self.places[number] {
-            0 => self.open(number),
-            place => Ok(&mut self.used[place as usize - 1]),
+            0 => {
+                self.open(number)?;
+                Ok(self.used.len() - 1)
+            }
+            place => Ok(place as usize - 1),
         }
     }
 

@@ -220,6 +220,8 @@ pub struct AskRuns<'a> {
     pub threads: usize,
     /// How far states are from where a run may be accepting, as far as somebody knows.
     pub bounds: Option<&'a Bounds<'a>>,
+    /// How far a state has come, if the engine takes a measure and somebody has one.
+    pub measure: Option<NamedMeasure<'a>>,
 }
 
 /// How many steps a state is away from something, at least: consistent, so no step changes it by more than one.
@@ -332,7 +334,17 @@ impl Engine {
 
     /// Whether it is for proofs as well as for violations: one whose states are pairs of states is not.
     pub fn is_for_proofs(&self) -> bool {
-        !(self.is_on_the_fly() && self.body == Body::Stages)
+        !self.takes_bounds()
+    }
+
+    /// Whether it is directed to accepting runs by how far they are.
+    pub fn takes_bounds(&self) -> bool {
+        self.is_on_the_fly() && self.body == Body::Stages && !self.takes_measure()
+    }
+
+    /// Whether it goes by a number for each state, which an option tells.
+    pub fn takes_measure(&self) -> bool {
+        self.options.iter().any(EngineOption::is_expression)
     }
 
     /// Whether it takes a system with several marks as it is, to look for accepting runs.

@@ -18,5 +18,6 @@ pub mod retrace;
 pub mod semi_owcty;
 pub mod stern_dill;
 pub mod sweep;
+pub mod sweep_ltl;
 pub mod sweep_ram;
 pub mod tier;

@@ -3,11 +3,11 @@
 use super::engine::Engine;
 use super::{
     astar, auto, bitstate, ddfs, ioemc, l2s, map, map_ram, ndfs, owcty, positions, ram, semi_owcty,
-    stern_dill, sweep, sweep_ram, tier,
+    stern_dill, sweep, sweep_ltl, sweep_ram, tier,
 };
 
 /// All engines, in the order in which users read of them.
-pub static ENGINES: [&Engine; 17] = [
+pub static ENGINES: [&Engine; 18] = [
     &auto::ENGINE,
     &ram::ENGINE,
     &positions::ENGINE,
@@ -22,6 +22,7 @@ pub static ENGINES: [&Engine; 17] = [
     &owcty::ENGINE,
     &map::ENGINE,
     &ddfs::ENGINE,
+    &sweep_ltl::ENGINE,
     &l2s::ENGINE,
     &ioemc::ENGINE,
     &map_ram::ENGINE,

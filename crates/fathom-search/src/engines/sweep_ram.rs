@@ -107,6 +107,8 @@ struct Line {
 struct Buckets {
     words: usize,
     records: BTreeMap<u64, RecordBuffer>,
+    /// How many there are, of all values.
+    count: u64,
     charge: Charge,
 }
 
@@ -291,7 +293,11 @@ impl Line {
     fn end_bucket(&mut self) {
         let states = self.here.len() as u64;
         self.figures.buckets += u64::from(states > 0);
-        self.figures.largest_bucket = self.figures.largest_bucket.max(states);
+        let ProgressFigures { largest_bucket, in_memory, in_memory_but_waiting, .. } = &mut self.figures;
+        *largest_bucket = states.max(*largest_bucket);
+        let but_waiting = states + self.persistent.len() as u64;
+        *in_memory_but_waiting = but_waiting.max(*in_memory_but_waiting);
+        *in_memory = (but_waiting + self.waiting.count).max(*in_memory);
     }
 
     /// The roots of the sweep that is over are never expanded again; the next one starts from those that it found.
@@ -321,13 +327,19 @@ impl Line {
 
 impl Buckets {
     fn new(words: usize, budget: &Budget) -> Result<Buckets, SearchError> {
-        Ok(Buckets { words, records: BTreeMap::new(), charge: budget.charge("sweep-line queue", 0)? })
+        Ok(Buckets {
+            words,
+            records: BTreeMap::new(),
+            count: 0,
+            charge: budget.charge("sweep-line queue", 0)?,
+        })
     }
 
     fn push(&mut self, value: u64, record: &[u64]) -> Result<(), SearchError> {
         let bucket = if self.records.contains_key(&value) { 0 } else { BUCKET_BYTES };
         self.charge.resize(self.charge.bytes() + bucket + buffered(1, self.words))?;
         self.records.entry(value).or_insert_with(|| RecordBuffer::new(self.words)).push(record);
+        self.count += 1;
         Ok(())
     }
 
@@ -339,6 +351,7 @@ impl Buckets {
     /// Gives the memory of a bucket back that was taken out.
     fn release(&mut self, bucket: &RecordBuffer) -> Result<(), SearchError> {
         let bytes = BUCKET_BYTES + buffered(bucket.len(), self.words);
+        self.count -= bucket.len() as u64;
         Ok(self.charge.resize(self.charge.bytes() - bytes)?)
     }
 

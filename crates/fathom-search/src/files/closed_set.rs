@@ -16,11 +16,14 @@ use fathom_disk::set::{KeyStream, Sorter};
 use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
+use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
 use crate::stores::Layered;
 use crate::stores::key_width;
 use crate::task::Observer;
+use crate::traces::path::{Path, Room};
+use crate::traces::trace::path_through;
 
 /// What a complete breadth-first search has reached and kept.
 pub trait Reached {
@@ -29,6 +32,19 @@ pub trait Reached {
 
     /// Visits the states of a layer, in any order.
     fn visit_layer(&self, layer: u64, visit: &mut dyn FnMut(Records<'_>)) -> Result<(), SearchError>;
+
+    /// A path to a state of a layer: the shortest, where layers are those of a breadth-first search.
+    fn path_to(
+        &self,
+        system: &dyn TransitionSystem,
+        room: &Room,
+        observer: &dyn Observer,
+        state: (u64, &[u64]),
+    ) -> Result<Path, SearchError> {
+        let visit =
+            |layer: u64, visit: &mut dyn FnMut(Records<'_>)| self.visit_layer(layer, visit).map(|()| true);
+        Ok(path_through(system, &visit, room, observer, state)?.expect("all layers are kept"))
+    }
 
     /// Visits all states in ascending order, each once, some at a time, within about `bytes` of the budget. Files that are needed for it go to `volume`, and are gone when it returns.
     fn visit_sorted(

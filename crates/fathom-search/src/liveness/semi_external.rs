@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use fathom_disk::storage::Volume;
 use fathom_model::acceptance::Acceptance;
-use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
@@ -16,7 +15,6 @@ use crate::files::successor_graph::GraphUse;
 use crate::task::Observer;
 use crate::traces::lasso::Lasso;
 use crate::traces::path::{Path, Room};
-use crate::traces::trace::path_through;
 
 /// What is searched, and with what.
 #[derive(Clone, Copy)]
@@ -93,7 +91,7 @@ impl Outcome {
     }
 }
 
-/// A cycle with a shortest way to its first state.
+/// A cycle with a way to its first state, as short as what was reached tells.
 pub(crate) fn with_stem(
     search: &Search<'_>,
     reached: &dyn Reached,
@@ -114,8 +112,6 @@ pub(crate) fn with_stem(
         }
     }
     let layer = found.expect("what was generated is in a layer");
-    let visit =
-        |layer: u64, visit: &mut dyn FnMut(Records<'_>)| reached.visit_layer(layer, visit).map(|()| true);
-    let stem = path_through(system, &visit, room, observer, (layer, &first))?.expect("all layers are kept");
+    let stem = reached.path_to(system, room, observer, (layer, &first))?;
     Lasso::after(&stem, &Lasso { path: cycle.clone(), cycle_start: 0 })
 }

@@ -107,6 +107,10 @@ pub struct ProgressFigures {
     pub stationary: u64,
     /// Steps to smaller values: if there are none, the measure was monotone on all that was seen.
     pub regress: u64,
+    /// The most states in memory at once, of the bucket, of what waits and of what steps back lead to; by this process.
+    pub in_memory: u64,
+    /// The same without what waits.
+    pub in_memory_but_waiting: u64,
 }
 
 impl Duplicates {

@@ -351,7 +351,7 @@ pub(crate) fn finished(system: &dyn TransitionSystem, budget: &Budget, threads: 
 type SemiExternal<'e> = &'e dyn Fn(&Search<'_>, &dyn Reached) -> Result<Outcome, SearchError>;
 
 /// What a search needs beside what it is given for its structures: for each thread the steps of one state, and for each state a few bytes.
-fn beside(system: &dyn TransitionSystem, threads: usize) -> usize {
+pub(crate) fn beside(system: &dyn TransitionSystem, threads: usize) -> usize {
     let (capacity, states) = widest(system);
     // Buffers double: they have less than twice the room that is needed. Beside each step there is its number, and whether it is sent on.
     let steps = 2 * capacity * (Steps::bytes_for(system.shape(), Columns::ALL, 1) + STEP_BYTES);

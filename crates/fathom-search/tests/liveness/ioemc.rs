@@ -48,6 +48,7 @@ fn searched(
             observer: &Unobserved,
             threads: 1,
             bounds: None,
+            measure: None,
         },
         parameters,
     )

@@ -15,3 +15,4 @@ mod products;
 mod ranks;
 mod rust_systems;
 mod suite;
+mod sweeping;

@@ -111,7 +111,7 @@ pub struct CheckArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
-    /// The measure of progress that the engines sweep, sweep-ram and auto go by: expressions, structural, sampled or exact
+    /// The measure of progress that the engines sweep, sweep-ram, sweep-ltl and auto go by: expressions, structural, sampled or exact
     #[arg(long, value_name = "MEASURE", help_heading = "Search", hide_short_help = true)]
     pub progress_measure: Option<String>,
     /// Where the engines ndfs, semi-owcty, owcty, map, ddfs and map-ram store states [default: in RAM while they fit]

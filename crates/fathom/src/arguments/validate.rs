@@ -12,7 +12,7 @@ use fathom_check::questions::plan::Questions;
 use fathom_check::questions::property::{DeadlockKind, Faults};
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
-use fathom_search::engines::engine::{Body, Chosen, Engine, EngineOption, Run, Threads};
+use fathom_search::engines::engine::{Body, Chosen, Engine, Run, Threads};
 use fathom_search::engines::{auto, registry, tier};
 
 use super::raw::{
@@ -229,11 +229,10 @@ impl DiskArguments {
         options: &[String],
         measure: Option<&str>,
     ) -> Result<Chosen, UsageError> {
-        let takes = |engine: &Engine| engine.options.iter().any(EngineOption::is_expression);
-        if measure.is_some() && !takes(engine) {
+        if measure.is_some() && !engine.takes_measure() {
             return Err(UsageError(format!(
                 "--progress-measure is for the engines {}, not for {}: choose one with --engine",
-                engines(takes),
+                engines(Engine::takes_measure),
                 engine.name
             )));
         }

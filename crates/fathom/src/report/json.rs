@@ -216,13 +216,25 @@ pub struct ProgressReport {
     pub stationary: u64,
     /// Steps to smaller values.
     pub regress: u64,
+    /// The most states in memory at once.
+    pub in_memory: u64,
+    /// The same without what waits.
+    pub in_memory_but_waiting: u64,
 }
 
 impl ProgressReport {
     fn of(figures: ProgressFigures, measure: Option<&str>) -> ProgressReport {
-        let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = figures;
-        let measure = measure.map(str::to_owned);
-        ProgressReport { measure, sweeps, buckets, largest_bucket, forward, stationary, regress }
+        ProgressReport {
+            measure: measure.map(str::to_owned),
+            sweeps: figures.sweeps,
+            buckets: figures.buckets,
+            largest_bucket: figures.largest_bucket,
+            forward: figures.forward,
+            stationary: figures.stationary,
+            regress: figures.regress,
+            in_memory: figures.in_memory,
+            in_memory_but_waiting: figures.in_memory_but_waiting,
+        }
     }
 }
 

@@ -395,7 +395,7 @@ fn room(disk: &DiskFigures) -> String {
 
 /// What was seen of a measure of progress.
 fn progress(figures: &ProgressFigures) -> String {
-    let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = *figures;
+    let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress, .. } = *figures;
     let all = (forward + stationary + regress).max(1) as f64;
     let share = |steps: u64| format!("{:.1}%", steps as f64 * 100.0 / all);
     let back = match regress {

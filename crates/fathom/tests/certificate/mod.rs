@@ -30,6 +30,16 @@ impl Certificate {
         self.place.path().join("run").display().to_string()
     }
 
+    /// A file of the engine.
+    #[allow(dead_code, reason = "not every suite forges files")]
+    pub(crate) fn file(&self, prefix: &str) -> PathBuf {
+        let states = Path::new(&self.folder()).join("states");
+        let names = states.read_dir().expect("it is there").map(|entry| entry.expect("readable").path());
+        let wanted =
+            |path: &PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(prefix));
+        names.filter(wanted).max().expect("there is one")
+    }
+
     pub(crate) fn audit(&self) -> Ran {
         run(&["audit", &self.folder()])
     }

@@ -204,7 +204,8 @@ impl Sweep<'_> {
 impl Stand {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress } = self.figures;
+        let ProgressFigures { sweeps, buckets, largest_bucket, forward, stationary, regress, .. } =
+            self.figures;
         for number in [
             u64::from(self.at.is_some()),
             self.at.map_or(0, |line| line.from),
@@ -242,6 +243,7 @@ impl Stand {
             forward: rest.u64()?,
             stationary: rest.u64()?,
             regress: rest.u64()?,
+            ..ProgressFigures::default()
         };
         let keep = rest.u64()? == 1;
         let queue = if rest.u64()? == 1 { Queue::Array } else { Queue::Radix };

@@ -21,8 +21,10 @@ mod bucket;
 mod commit;
 mod earlier;
 mod line;
+pub(crate) mod look;
 mod offered;
 mod sizes;
+pub(crate) mod spans;
 mod stage;
 mod sweeps;
 
@@ -63,7 +65,9 @@ use crate::task::{Duplicates, Ending, Outcome, ProgressFigures, Task};
 use bucket::Bucket;
 use earlier::Earlier;
 use line::{Line, Pace};
+use look::{Look, Seen};
 use offered::Offered;
+use spans::Spans;
 use stage::Stage;
 
 pub use sizes::Sizes;
@@ -234,7 +238,13 @@ pub struct Sweep<'m> {
     read_before: u64,
     at_rest: Option<AtRest>,
     disk_meter: DiskMeter,
+    /// Who looks at buckets, across which values steps go back, and how many were made within this bucket.
+    looked_at: Option<(&'m mut LookSync<'m>, Spans)>,
+    within: u64,
 }
+
+/// Who looks at buckets, whatever thread closes them.
+pub(crate) type LookSync<'l> = dyn Look + Send + Sync + 'l;
 
 /// What waits for its turn.
 #[derive(Debug)]
@@ -331,10 +341,24 @@ impl<'m> Sweep<'m> {
             read_before: place.volume.counts().read().bytes,
             at_rest: None,
             disk_meter: DiskMeter::new(options.disk_limit),
+            looked_at: None,
+            within: 0,
             place,
             commits,
             sizes,
         })
+    }
+
+    /// Has somebody look at every bucket.
+    pub(crate) fn look_at_buckets(&mut self, look: &'m mut LookSync<'m>) -> Result<(), SearchError> {
+        let spans = Spans::new(&self.place.budget, self.sizes.spans)?;
+        self.looked_at = Some((look, spans));
+        Ok(())
+    }
+
+    /// Across which values steps went back, where somebody looks at buckets.
+    pub(crate) fn take_spans(&mut self) -> Option<Spans> {
+        self.looked_at.take().map(|(_, spans)| spans)
     }
 
     /// What was seen of the measure so far.
@@ -376,6 +400,9 @@ impl<'m> Sweep<'m> {
     fn advance(&mut self, workers: &mut [&mut Offered]) -> Result<u64, SearchError> {
         let mut states = self.close_same(workers)?;
         while states == 0 {
+            if !self.look()? {
+                return Ok(0);
+            }
             self.end_bucket();
             let swept = self.waiting().queue.is_empty();
             if swept && !self.begin_sweep()? {
@@ -459,9 +486,24 @@ impl<'m> Sweep<'m> {
         Ok(self.taken)
     }
 
+    /// Has somebody look at the bucket; false if nothing more is to be searched.
+    fn look(&mut self) -> Result<bool, SearchError> {
+        let within = std::mem::take(&mut self.within);
+        let Sweep { looked_at, at, frontier, place, bucket_from, bucket_states, .. } = self;
+        let (Some((look, spans)), Some(line), true) = (looked_at, *at, *bucket_states > 0) else {
+            return Ok(true);
+        };
+        let store = &lock(frontier).store;
+        let stages = *bucket_from..store.layer_count();
+        look.look(&Seen { within, line, stages, store, place }, spans)
+    }
+
     fn end_bucket(&mut self) {
         self.figures.buckets += u64::from(self.bucket_states > 0);
         self.figures.largest_bucket = self.figures.largest_bucket.max(self.bucket_states);
+        let in_memory = self.bucket_states + self.waiting().queue.in_memory();
+        self.figures.in_memory = self.figures.in_memory.max(in_memory);
+        self.figures.in_memory_but_waiting = self.figures.largest_bucket;
         self.pace.learn(self.taken, self.bucket_states);
         self.bucket_states = 0;
     }
@@ -515,7 +557,11 @@ impl StagePolicy for Sweep<'_> {
     type Worker = Offered;
 
     fn worker(&self) -> Result<Offered, SearchError> {
-        Offered::new(&self.place, &self.sizes)
+        let worker = Offered::new(&self.place, &self.sizes)?;
+        match &self.looked_at {
+            Some(_) => worker.noting_spans(&self.place, &self.sizes),
+            None => Ok(worker),
+        }
     }
 
     fn offer(&self, worker: &mut Offered, candidates: Records<'_>) -> Result<(), SearchError> {
@@ -556,6 +602,10 @@ impl StagePolicy for Sweep<'_> {
             self.figures.stationary += seen.stationary;
             self.figures.regress += seen.regress;
             self.recent += std::mem::take(&mut worker.recent);
+            self.within += std::mem::take(&mut worker.within);
+            if let (Some((_, all)), Some(noted)) = (&mut self.looked_at, &mut worker.spans) {
+                all.take(noted);
+            }
         }
         let states = self.advance(workers)?;
         self.remove_retired()?;

@@ -10,6 +10,7 @@ use fathom_model::steps::Steps;
 
 use super::line::Line;
 use super::sizes::Sizes;
+use super::spans::Spans;
 use super::{Measure, Waiting};
 use crate::error::SearchError;
 use crate::files::candidates::Candidates;
@@ -34,6 +35,10 @@ pub struct Offered {
     pub(super) figures: ProgressFigures,
     /// Candidates that were left out because they were met a moment ago.
     pub(super) recent: u64,
+    /// Candidates on the line, left out or not.
+    pub(super) within: u64,
+    /// Across which values steps go back, if somebody wants to know.
+    pub(super) spans: Option<Spans>,
     _charge: Charge,
 }
 
@@ -55,8 +60,15 @@ impl Offered {
             missed: Vec::with_capacity(measured),
             figures: ProgressFigures::default(),
             recent: 0,
+            within: 0,
+            spans: None,
             _charge: place.budget.charge("candidates", bytes)?,
         })
+    }
+
+    /// The same, and it notes across which values steps go back.
+    pub(super) fn noting_spans(self, place: &Place, sizes: &Sizes) -> Result<Offered, SearchError> {
+        Ok(Offered { spans: Some(Spans::new(&place.budget, sizes.spans)?), ..self })
     }
 
     /// Counts what steps do to the measure, whatever values are expanded together: those from one on whose targets were just measured, the first of which may be of the source `cursor`.
@@ -67,7 +79,7 @@ impl Offered {
         first: usize,
         cursor: &mut usize,
     ) {
-        let Offered { values, source_value, figures, .. } = self;
+        let Offered { values, source_value, figures, spans, .. } = self;
         let last = first + values.len();
         let mut step = first;
         while step < last && *cursor < steps.source_count() {
@@ -79,7 +91,12 @@ impl Offered {
                     match value.cmp(&source_value[0]) {
                         Ordering::Greater => figures.forward += 1,
                         Ordering::Equal => figures.stationary += 1,
-                        Ordering::Less => figures.regress += 1,
+                        Ordering::Less => {
+                            figures.regress += 1;
+                            if let Some(spans) = spans {
+                                spans.note(*value, source_value[0]);
+                            }
+                        }
                     }
                 }
                 step = end;
@@ -90,7 +107,7 @@ impl Offered {
 
     /// Puts measured candidates where they belong.
     pub(super) fn sort_out(&mut self, at: Option<Line>, words: usize, candidates: &[u64]) {
-        let Offered { values, same, ahead, ahead_values, back, back_values, .. } = self;
+        let Offered { values, same, ahead, ahead_values, back, back_values, within, .. } = self;
         [&mut *same, ahead, ahead_values, back, back_values].into_iter().for_each(|list| list.clear());
         for (record, &value) in candidates.chunks_exact(words).zip(&*values) {
             match at.map_or(Ordering::Less, |line| line.side(value)) {
@@ -105,6 +122,7 @@ impl Offered {
                 }
             }
         }
+        *within += (same.len() / words) as u64;
     }
 
     /// Hands what was sorted out to the queue, to what is sorted aside, and to the candidates of the next stage.

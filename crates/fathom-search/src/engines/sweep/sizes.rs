@@ -41,6 +41,8 @@ pub struct Sizes {
     pub log_block_bytes: usize,
     /// Keys in a coded block of the log.
     pub log_block_keys: usize,
+    /// Spans of values that steps go back across, where they are noted.
+    pub spans: usize,
 }
 
 /// Below this, memory is so short that blocks are a few keys.
@@ -77,6 +79,7 @@ impl Sizes {
             runs_max: if short { 3 } else { 16 },
             log_block_bytes: if short { part(128).clamp(64, 512) } else { part(256).clamp(512, 32 << 10) },
             log_block_keys: (part(64) / key).clamp(1, 256),
+            spans: (part(256) / 16).clamp(1, 4096),
         }
     }
 
