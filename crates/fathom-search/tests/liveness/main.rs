@@ -4,6 +4,7 @@
 mod directed;
 mod early;
 mod engines;
+mod fairness;
 mod formulas;
 mod ioemc;
 mod maximal;
