@@ -206,6 +206,7 @@ fn explored(
         cost: None,
         passes: outcome.passes.clone(),
         early: outcome.early,
+        figures: outcome.figures.clone(),
     }
 }
 
