@@ -7,6 +7,7 @@ mod engines;
 mod fairness;
 mod formulas;
 mod ioemc;
+mod least_memory;
 mod maximal;
 mod mutants;
 #[path = "../../../fathom-check/examples/philosophers/table.rs"]
