@@ -67,6 +67,16 @@ pub fn device_traffic() -> Option<(u64, u64)> {
     Some((field("read_bytes:")?, field("write_bytes:")?))
 }
 
+/// Bytes that are free for files in a folder; none where the system does not tell.
+///
+/// ```
+/// assert!(fathom_check::machine::disk_free(std::path::Path::new(".")).is_some_and(|bytes| bytes > 0));
+/// ```
+pub fn disk_free(folder: &Path) -> Option<u64> {
+    let device = rustix::fs::statvfs(folder).ok()?;
+    Some(device.f_bavail * device.f_frsize)
+}
+
 /// How many threads can run at once.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

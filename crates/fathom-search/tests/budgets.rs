@@ -173,7 +173,7 @@ fn any_budget_suffices_where_everything_known_is_read_for_every_layer() {
 
 /// The sweep that found budgets which were accepted and did not suffice, whole: for whoever changes shares. About ten minutes.
 #[test]
-#[ignore = "about ten minutes; run it after a change of shares: cargo test --release -p fathom-search --test budgets -- --ignored"]
+#[ignore = "about ten minutes; run it after a change of shares: cargo test --release --workspace --test budgets -- --ignored"]
 fn every_budget_of_a_long_list_suffices() {
     let list = [48, 64, 100, 150, 200, 255, 256, 257, 300, 400, 500, 700, 1000, 1500, 2500, 4000, 6000];
     let budgets = |_| list.iter().map(|kib| kib << 10).collect();
@@ -250,4 +250,22 @@ fn a_sign_is_not_followed_up_beyond_the_budget() {
         assert_eq!(early.expand(Records::new(record, record.len()), &mut steps), 1);
         assert_eq!(early.found().is_some(), is_found, "{bytes} bytes");
     }
+}
+
+/// While runs are merged a page of fences is held for each level of them, and there is a level more for every few times as many states. What is put aside here stands for the levels of a thousand times as many.
+#[test]
+fn the_least_memory_suffices_for_many_more_states() {
+    let graph = graph(0, 60_000, 53, Embedding::Scattered);
+    let judge = explore(&graph, Limits::states(usize::MAX)).expect("the graph is small");
+    let columns = Columns { labels: true, actions: true, ..Columns::NONE };
+    let steps_bytes = Steps::bytes_for(&graph.shape, columns, 3 * widest(&judge));
+    let budget = Budget::new((4 << 10) + steps_bytes);
+    let steps = budget.charge("steps of one state", steps_bytes).expect("the budget has room for it");
+    let volume = Volume::in_memory(4096);
+    let opened = Tier::open(&volume, &budget, &graph.shape, 1, Options::unlasting());
+    let (tier, _) = opened.expect("the least budget is accepted");
+    let _aside = budget.charge("fences of more states", 768).expect("it is free");
+    drop(steps);
+    let outcome = to_the_end(&graph, &judge, tier, &budget, 1);
+    assert_eq!(outcome, Ok(()), "{:#?}", budget.owners());
 }

@@ -1,6 +1,7 @@
 //! What is a command asked to do? Validated settings: every combination that these types allow makes sense.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fathom_check::answers::check::Stop;
 use fathom_check::export::GraphFormat;
@@ -161,6 +162,25 @@ pub struct AuditSettings {
     pub folder: PathBuf,
     /// The model, if not where the run found it.
     pub model: Option<PathBuf>,
+    /// With what.
+    pub resources: Resources,
+    /// What to print.
+    pub output: OutputSettings,
+}
+
+/// Settings of `plan`.
+#[derive(Clone, Debug)]
+pub struct PlanSettings {
+    /// What is to be searched.
+    pub model: ModelSettings,
+    /// The formula whose automaton goes with it, if any.
+    pub formula: Option<String>,
+    /// Bytes on disk; what is free if none is given.
+    pub disk: Option<u64>,
+    /// How long the search may take.
+    pub time: Duration,
+    /// How long to sample.
+    pub sample: Duration,
     /// With what.
     pub resources: Resources,
     /// What to print.

@@ -2,6 +2,7 @@
 //!
 //! One file per paper, with its tables and figures in the order of the paper. Another paper is another file and a line in `PAPERS`.
 
+mod ioemc;
 mod plot;
 mod program;
 mod report;
@@ -21,7 +22,7 @@ struct Paper {
     repeat: fn(&Program, &mut Report) -> anyhow::Result<()>,
 }
 
-static PAPERS: &[&Paper] = &[&sweep::PAPER];
+static PAPERS: &[&Paper] = &[&ioemc::PAPER, &sweep::PAPER];
 
 /// Which paper, and how.
 #[derive(clap::Args)]

@@ -84,6 +84,25 @@ impl Program {
         None
     }
 
+    /// The text of a file beside the models.
+    pub(crate) fn text(&self, name: &str) -> anyhow::Result<String> {
+        let path = self.folder.join(name);
+        std::fs::read_to_string(&path).with_context(|| format!("{}", path.display()))
+    }
+
+    /// What `fathom plan` says of a model.
+    pub(crate) fn plan(&self, model: &Path, words: &str) -> anyhow::Result<Value> {
+        let output = Command::new(&self.fathom)
+            .args(["plan", "--quiet", "--json", "-"])
+            .arg(model)
+            .args(split(words))
+            .current_dir(self.place.path())
+            .output()?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "plan {} {words}: {errors}", model.display());
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
     /// What was asked for and was not at hand.
     pub(super) fn missing(&self) -> Vec<String> {
         self.missing.borrow().iter().cloned().collect()

@@ -259,6 +259,7 @@ pub fn check(
         cost,
         passes: None,
         early: None,
+        figures: Vec::new(),
     };
     Ok(Checked::new(answers, exploration, stop))
 }

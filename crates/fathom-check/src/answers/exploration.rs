@@ -43,6 +43,8 @@ pub struct Exploration {
     pub passes: Option<PassFigures>,
     /// What told of a violation while states were generated, if that is how it was found: `terminal`, `carried` or `hunt`.
     pub early: Option<&'static str>,
+    /// What the engine tells of itself in numbers, each by its name.
+    pub figures: Vec<(&'static str, u64)>,
 }
 
 /// What files of a run are for, and what they took.

@@ -93,6 +93,7 @@ pub fn explore(
         cost,
         passes: None,
         early: None,
+        figures: Vec::new(),
     })
 }
 

@@ -101,6 +101,7 @@ pub fn check_bitstate(
         cost: None,
         passes: None,
         early: None,
+        figures: Vec::new(),
     };
     Ok(Checked::new(answers, exploration, stop))
 }
@@ -161,6 +162,7 @@ pub fn random_walks(
         cost: None,
         passes: None,
         early: None,
+        figures: Vec::new(),
     };
     Ok(Checked::new(answers, exploration, Stop::First))
 }

@@ -207,6 +207,7 @@ fn explored(
         cost: None,
         passes: outcome.passes.clone(),
         early: outcome.early,
+        figures: outcome.figures.clone(),
     }
 }
 

@@ -12,10 +12,12 @@
 //! | [`audit`] | does a certificate prove what a search said about states? |
 //! | [`behaviour_audit`] | does a certificate prove that a property of infinite runs holds? |
 //! | [`progress_report`] | what would a search in the order of progress meet? |
+//! | [`capacity`] | how large a state space could be searched here? |
 //! | [`widths`] | how many bits does each variable take, and how many does it need? |
 
 pub mod audit;
 pub mod behaviour_audit;
+pub mod capacity;
 pub mod check;
 pub mod coverage;
 pub mod exploration;

@@ -106,6 +106,7 @@ pub fn check(
         cost: None,
         passes: None,
         early: None,
+        figures: Vec::new(),
     };
     let search = Some(Box::new(exploration.clone()));
     let property = possibility.property.clone();

@@ -56,6 +56,8 @@ pub struct Searched {
     pub gave_up: Option<Limit>,
     /// What files took, and the operations on them, if there are files.
     pub disk: Option<(DiskFigures, Vec<IoFigures>)>,
+    /// What an engine tells of itself in numbers, each by its name.
+    pub figures: Vec<(&'static str, u64)>,
     /// Whether there are ranks that prove that there is no accepting run.
     pub certified: bool,
     /// What passes over all states came to, if there were any.

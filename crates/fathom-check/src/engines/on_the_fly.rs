@@ -2,10 +2,11 @@
 
 use std::path::Path as FilePath;
 
+use fathom_disk::storage::Volume;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::{AskRuns, Files, NamedMeasure, Run, Store, Threads};
 
-use crate::engines::figures::Layers;
+use crate::engines::figures::{DiskFigures, IoFigures, Layers};
 use crate::engines::layer_engine::room_used_up;
 use crate::engines::liveness_task::{Searched, Task};
 use crate::error::RunError;
@@ -46,6 +47,11 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         }),
     })?;
     outcome.told.iter().for_each(|told| task.monitor.say(told));
+    let counts = volume.as_ref().map(Volume::counts);
+    let disk = outcome
+        .disk
+        .zip(counts)
+        .map(|(used, counts)| (DiskFigures::of(used, &counts, outcome.states), IoFigures::of(&counts)));
     Ok(Searched {
         engine,
         ending: outcome.ending,
@@ -62,7 +68,8 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
         threads,
         store: if on_disk { Store::Tier } else { Store::Ram }.name(),
         gave_up: outcome.no_room.as_ref().and_then(room_used_up),
-        disk: None,
+        disk,
+        figures: outcome.figures,
         certified: false,
         passes: None,
         early: None,

@@ -241,8 +241,8 @@ impl Choice {
 }
 
 /// Bits per state of the fix-point, and of a depth-first search over a perfect hash.
-const FIX_POINT_BITS: u64 = 10;
-const DEPTH_FIRST_BITS: u64 = 4;
+pub(crate) const FIX_POINT_BITS: u64 = 10;
+pub(crate) const DEPTH_FIRST_BITS: u64 = 4;
 
 /// Looks for an accepting run among all states, whose files take `used` bytes.
 fn passes(
@@ -338,6 +338,7 @@ impl Searched {
             store: engine,
             gave_up: *gave_up,
             disk: disk.clone(),
+            figures: Vec::new(),
             certified: false,
             passes: None,
             early: None,

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use fathom_disk::manifest;
 
+use crate::machine;
+
 /// Looks at the files of a search, once there are any. Clones look at the same.
 #[derive(Clone, Debug, Default)]
 pub struct Gauge(Arc<OnceLock<Watched>>);
@@ -64,10 +66,7 @@ impl DiskSeen {
                 self.checkpoint = self.checkpoint.into_iter().chain(age).min();
             }
         }
-        if let Ok(device) = rustix::fs::statvfs(folder) {
-            let free = device.f_bavail * device.f_frsize;
-            self.free = self.free.into_iter().chain([free]).min();
-        }
+        self.free = self.free.into_iter().chain(machine::disk_free(folder)).min();
     }
 }
 

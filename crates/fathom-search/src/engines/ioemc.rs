@@ -20,9 +20,10 @@ use crate::bodies::depth_first::stack::PathStack;
 use crate::bodies::depth_first::stack::shared::{Section, Share};
 use crate::bodies::depth_first::stack::spilling::Spill;
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
 use crate::liveness::on_the_fly::Outcome;
 use crate::stores::hash_sorted::{HashSorted, HashSortedFigures};
-use crate::stores::visited::PerColour;
+use crate::stores::visited::{PerColour, Visited};
 
 pub use crate::bodies::depth_first::stack::shared::SectionFigures;
 
@@ -117,6 +118,7 @@ impl Parameters {
 fn on_the_fly(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
     let (mut outcome, costs) = run(ask, Parameters::chosen(ask.chosen))?;
     outcome.told = costs.told();
+    outcome.figures = costs.figures();
     Ok(outcome)
 }
 
@@ -139,11 +141,15 @@ pub fn run(ask: &AskRuns<'_>, parameters: Parameters) -> Result<(Outcome, Costs)
     let (paths, section) = Section::paths(budget, shape.words(), [spill("path"), spill("red-path")], share)?;
     let [first, second] = paths.map(|path| -> Box<dyn PathStack> { Box::new(path) });
     let outcome = ndfs::run_along(system, &mut visited, room, &Settings::of(ask), observer, [first, second]);
-    let outcome = match outcome {
+    let mut outcome = match outcome {
         Err(error) if error.is_want_of_room() => Outcome::without_room(visited.0[0].len(), error),
         outcome => outcome?,
     };
-    Ok((outcome, Costs { tables: visited.0.each_ref().map(HashSorted::costs), paths: figures(&section) }))
+    let closed_set = visited.0.iter().map(|table| table.figures().files).sum();
+    let costs = Costs { tables: visited.0.each_ref().map(HashSorted::costs), paths: figures(&section) };
+    let peak = costs.tables.iter().map(|table| table.peak_bytes).sum();
+    outcome.disk = Some(DiskUse { closed_set, peak, ..DiskUse::default() });
+    Ok((outcome, costs))
 }
 
 fn figures(section: &Rc<RefCell<Section>>) -> SectionFigures {
@@ -151,10 +157,28 @@ fn figures(section: &Rc<RefCell<Section>>) -> SectionFigures {
 }
 
 impl Costs {
+    /// Of both tables.
+    fn sum(&self, of: fn(HashSortedFigures) -> u64) -> u64 {
+        self.tables.into_iter().map(of).sum()
+    }
+
+    /// In numbers.
+    fn figures(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("merges", self.sum(|it| it.merges)),
+            ("merged_blocks", self.sum(|it| it.merged_blocks)),
+            ("lemma_1_blocks", self.sum(|it| it.bound_blocks)),
+            ("known_in_memory", self.sum(|it| it.in_memory)),
+            ("known_on_disk", self.sum(|it| it.on_disk)),
+            ("path_spills", self.paths.spills),
+            ("path_refills", self.paths.refills),
+            ("path_states_moved", self.paths.moved),
+        ]
+    }
+
     /// In sentences.
     fn told(&self) -> Vec<String> {
-        let [first, second] = self.tables;
-        let sum = |of: fn(HashSortedFigures) -> u64| of(first) + of(second);
+        let sum = |of| self.sum(of);
         let (in_memory, on_disk) = (sum(|it| it.in_memory), sum(|it| it.on_disk));
         let rate = 100.0 * in_memory as f64 / (in_memory + on_disk).max(1) as f64;
         let (bound, measured) = (sum(|it| it.bound_blocks), sum(|it| it.merged_blocks));

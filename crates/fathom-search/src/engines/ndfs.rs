@@ -27,6 +27,7 @@ use crate::bodies::depth_first::stack::spilling::{Spill, Spilling};
 use crate::bodies::depth_first::stack::{OnPath, PathStack};
 use crate::bodies::depth_first::{Found, Purpose, Walk};
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
 use crate::liveness::on_the_fly::Outcome;
 use crate::stores::disk_set::DiskSet;
 use crate::stores::exact::ExactSet;
@@ -84,10 +85,13 @@ fn on_the_fly(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
     let bytes = budget.limit() / 4;
     let set = |name| DiskSet::new(shape, volume, name, bytes, budget);
     let mut visited = PerColour([set("visited")?, set("red")?]);
-    match run(system, &mut visited, room, &settings, observer) {
-        Err(error) if error.is_want_of_room() => Ok(Outcome::without_room(visited.0[0].len(), error)),
-        outcome => outcome,
-    }
+    let mut outcome = match run(system, &mut visited, room, &settings, observer) {
+        Err(error) if error.is_want_of_room() => Outcome::without_room(visited.0[0].len(), error),
+        outcome => outcome?,
+    };
+    let files = visited.0.iter().map(|set| set.figures().files).sum();
+    outcome.disk = Some(DiskUse { closed_set: files, peak: files, ..DiskUse::default() });
+    Ok(outcome)
 }
 
 impl<'a> Settings<'a> {
@@ -156,6 +160,8 @@ pub(crate) fn run_along(
         fault: blue.fault,
         no_room: None,
         told: Vec::new(),
+        figures: Vec::new(),
+        disk: None,
     })
 }
 

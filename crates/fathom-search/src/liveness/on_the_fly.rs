@@ -2,6 +2,7 @@
 
 use crate::bodies::depth_first::Found;
 use crate::error::SearchError;
+use crate::files::disk_use::DiskUse;
 use crate::task::Ending;
 use crate::traces::lasso::Lasso;
 
@@ -34,6 +35,10 @@ pub struct Outcome {
     pub no_room: Option<SearchError>,
     /// What else is worth telling, in sentences.
     pub told: Vec<String>,
+    /// And in numbers, each by its name.
+    pub figures: Vec<(&'static str, u64)>,
+    /// What its files took, if it had any.
+    pub disk: Option<DiskUse>,
 }
 
 impl Outcome {
@@ -53,6 +58,8 @@ impl Outcome {
             fault: None,
             no_room: Some(error),
             told: Vec::new(),
+            figures: Vec::new(),
+            disk: None,
         }
     }
 }

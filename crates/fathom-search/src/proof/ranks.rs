@@ -8,7 +8,7 @@
 //! * of a weak automaton, only steps that carry all marks are trimmed: ranks rise along these, and the components of the automaton see to the others.
 //!
 //! On the volume: one run of all states in order, each with its rank as a tag of 32 bits; in the cursor of its manifest, which classes there are. `docs/src/format.md` has
-//! the bytes. Memory: while ranks come in, a quarter of the budget at most; then a block of the run. I/O: every state once per pass of a sort, with its rank.
+//! the bytes. Memory: while ranks come in, a quarter of the budget at most, an eighth of a small one; then a block of the run. I/O: every state once per pass of a sort, with its rank.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -63,6 +63,8 @@ pub(crate) const GATHERED: &str = "rank";
 const VERSION: u64 = 1;
 /// The most memory for sorting.
 const SORT_BYTES_MAX: usize = 64 << 20;
+/// Budgets below this leave more to the passes that ranks come from: these write runs with fences, which take more for more states.
+const SMALL_BYTES: usize = 64 << 10;
 /// With so much memory free, blocks are compressed as well as they can be.
 const AT_REST_BYTES_MIN: usize = 32 << 20;
 
@@ -129,7 +131,8 @@ impl RankLog {
         budget: &Budget,
     ) -> Result<RankLog, SearchError> {
         let width = ranked_width(shape)?;
-        let bytes = (budget.free() / 4).min(SORT_BYTES_MAX);
+        let part = if budget.limit() < SMALL_BYTES { 8 } else { 4 };
+        let bytes = (budget.free() / part).min(SORT_BYTES_MAX);
         let sorter = Sorter::new(directory.volume(), budget, GATHERED, width, files, bytes)?;
         let classes = Classes { weak, ..Classes::default() };
         let gathered = Mutex::new(Gathered { sorter, classes, wide: Vec::new() });

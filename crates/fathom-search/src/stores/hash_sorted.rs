@@ -19,6 +19,7 @@ use fathom_disk::error::DiskError;
 use fathom_disk::hash::hash_key;
 use fathom_disk::key::KeyWidth;
 use fathom_disk::run::{ProbeConfig, Prober, Run, RunConfig, RunWriter, Scan, Tag};
+use fathom_disk::sabotage::is_chosen;
 use fathom_disk::set::{KeyStream, Merge, SliceStream, sort_unique};
 use fathom_disk::storage::Volume;
 use fathom_model::record::Records;
@@ -65,6 +66,8 @@ pub struct HashSortedFigures {
     pub bound_blocks: u64,
     /// Blocks that they have read and written.
     pub merged_blocks: u64,
+    /// The most bytes of the table, and of the one that it becomes while both are there.
+    pub peak_bytes: u64,
 }
 
 /// The least memory that it works with, per word of a key.
@@ -124,6 +127,10 @@ impl HashSorted {
 
     fn push_key(&mut self, record: &[u64]) -> Result<(), BudgetError> {
         self.keys.extend(&[hash_key(record) >> (64 - self.hash_bits)])?;
+        if is_chosen("hash-alone") {
+            // The defect takes records of one hash for one.
+            return self.keys.resize(self.keys.len() + record.len(), 0);
+        }
         self.keys.extend(record)
     }
 
@@ -204,6 +211,7 @@ impl HashSorted {
         figures.merges += 1;
         figures.bound_blocks += (leaving + 2 * before).div_ceil(config.keys_per_block as u64);
         figures.merged_blocks += new.blocks() + table.as_ref().map_or(0, Run::blocks);
+        figures.peak_bytes = figures.peak_bytes.max(new.bytes() + table.as_ref().map_or(0, Run::bytes));
         let old = table.replace(new);
         if let Some(old) = old {
             let name = old.name().to_owned();

@@ -4,8 +4,10 @@
 mod directed;
 mod early;
 mod engines;
+mod fairness;
 mod formulas;
 mod ioemc;
+mod least_memory;
 mod maximal;
 mod mutants;
 #[path = "../../../fathom-check/examples/philosophers/table.rs"]

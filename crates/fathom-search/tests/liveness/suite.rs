@@ -24,14 +24,14 @@ use oracle::tarjan::{accepting_component, components};
 
 use crate::engines::{ENGINES, LEAST, WEAK_ENGINES, by_files, least, maximal, product, projected};
 use crate::formulas::{formula, judged};
-use crate::ranks::{audited, certified, certified_by, ranked_by_files};
+use crate::ranks::{audited, certified, certified_by};
 
 /// How many systems; `FATHOM_LONG` makes it a hundred times as many.
 pub(crate) fn rounds(few: u64) -> u64 {
     if std::env::var_os("FATHOM_LONG").is_some() { few * 100 } else { few }
 }
 
-fn explored(graph: &Graph) -> Explored {
+pub(crate) fn explored(graph: &Graph) -> Explored {
     explore(graph, Limits::states(100_000)).expect("the graph is small")
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn violates(
 }
 
 /// What a system says of the states of a lasso that is a run of it.
-fn replayed(
+pub(crate) fn replayed(
     system: &dyn TransitionSystem,
     lasso: &Lasso,
     stutter: Option<u32>,
@@ -244,120 +244,6 @@ fn tiny_graphs_have_no_lasso_that_was_missed() {
     }
     eprintln!("{violating} violated; {lassos} lassos looked at where the formula holds");
     assert!(lassos > 10_000 && violating > 50, "there is something to look at");
-}
-
-#[test]
-fn weak_fairness_is_the_implication_over_explicit_variables() {
-    let (mut violated, mut held, mut different, mut skipped) = (0, 0, 0, 0);
-    for seed in 0..rounds(9_000) {
-        let mut random = Random::new(seed ^ 0xfa12);
-        let (graph, mut formula) = drawn(&mut random, 8);
-        if random.chance(50) {
-            // Something happens in the end, which is what fairness is for.
-            formula = Formula::Finally(Box::new(formula));
-        }
-        let count = graph.shape.processes.len() as u32;
-        let fair: Vec<u32> = (0..count).filter(|_| random.chance(60)).take(2).collect();
-        if fair.is_empty() {
-            continue;
-        }
-        let (told, implication) = crate::products::with_variables(&graph, &formula, (&fair, false));
-        let Some(expected) = judged(&explored(&told), &implication) else {
-            skipped += 1;
-            continue;
-        };
-        violated += u64::from(expected);
-        held += u64::from(!expected);
-        let [buchi, generalised] = automata(&formula, &graph);
-        different +=
-            u64::from((ENGINES[0].1)(&product(&graph, &buchi, &[]), ALL_RECUR).is_some() != expected);
-        for automaton in [buchi, generalised] {
-            let product = product(&graph, &automaton, &fair);
-            for (name, engine) in &ENGINES[..2] {
-                let found = engine(&product, &|record| product.recurs(record));
-                assert_eq!(found.is_some(), expected, "seed {seed}, {name}, fair to {fair:?}");
-                let Some(lasso) = found else { continue };
-                let run = projected(&lasso, &graph, |record| product.parts(record).0);
-                let stutter = product.stutter();
-                assert_eq!(violates(&graph, &formula, &run, stutter), Ok(()), "seed {seed}, {name}");
-                let seen = replayed(&graph, &run, Some(stutter)).expect("it was replayed");
-                for process in &fair {
-                    let met = seen[run.cycle_start as usize..]
-                        .iter()
-                        .any(|seen| seen.movers.contains(*process) || !seen.enabled.contains(*process));
-                    assert!(met, "seed {seed}, {name}: not fair to {process}");
-                }
-            }
-        }
-    }
-    eprintln!(
-        "{violated} violated, {held} hold, {different} of them otherwise without fairness, {skipped} skipped"
-    );
-    assert!(
-        violated + held >= 5_000 && violated > 1_000 && held > 1_000 && different > 50,
-        "the mix is fair"
-    );
-}
-
-#[test]
-fn strong_fairness_is_the_implication_over_explicit_variables() {
-    let (mut violated, mut held, mut different, mut ranked, mut skipped) = (0, 0, 0, 0, 0);
-    for seed in 0..rounds(9_000) {
-        let mut random = Random::new(seed ^ 0x0057_4095);
-        let (graph, mut formula) = drawn(&mut random, 8);
-        if random.chance(50) {
-            formula = Formula::Finally(Box::new(formula));
-        }
-        let count = graph.shape.processes.len() as u32;
-        let fair: Vec<u32> = (0..count).filter(|_| random.chance(60)).take(2).collect();
-        if fair.is_empty() {
-            continue;
-        }
-        let (told, implication) = crate::products::with_variables(&graph, &formula, (&fair, true));
-        let Some(expected) = judged(&explored(&told), &implication) else {
-            skipped += 1;
-            continue;
-        };
-        violated += u64::from(expected);
-        held += u64::from(!expected);
-        let [buchi, generalised] = automata(&formula, &graph);
-        let weakly = product(&graph, &buchi, &fair);
-        different += u64::from((ENGINES[1].1)(&weakly, ALL_RECUR).is_some() != expected);
-        let automaton = if seed % 2 == 0 { &buchi } else { &generalised };
-        let product = product(&graph, automaton, &[]).strongly_fair(&fair).expect("few marks");
-        let recurs = |record: &[u64]| product.recurs(record);
-        let bytes = [LEAST, 64 << 10, 8 << 20][seed as usize % 3];
-        let found = by_files(&product, &recurs, bytes, 1 + seed as usize / 3 % 2);
-        assert_eq!(found.is_some(), expected, "seed {seed}, fair to {fair:?}: {implication:?}");
-        if let Some(lasso) = found {
-            let run = projected(&lasso, &graph, |record| product.parts(record).0);
-            let stutter = product.stutter();
-            assert_eq!(violates(&graph, &formula, &run, stutter), Ok(()), "seed {seed}");
-            let seen = replayed(&graph, &run, Some(stutter)).expect("it was replayed");
-            let cycle = &seen[run.cycle_start as usize..];
-            for process in &fair {
-                let moves = cycle.iter().any(|seen| seen.movers.contains(*process));
-                let can = cycle.iter().any(|seen| seen.enabled.contains(*process));
-                assert!(moves || !can, "seed {seed}: not fair to {process}");
-            }
-        } else if let Some(volume) = ranked_by_files(&product, 1 + seed as usize % 2) {
-            // Ranks that are there are ranks of the product, whatever is fair.
-            let audited = audited(&product, &volume, None);
-            assert!(audited.is_ok(), "seed {seed}: {audited:?}");
-            ranked += 1;
-        }
-    }
-    eprintln!(
-        "{violated} violated, {held} hold, {ranked} of them by ranks, {different} otherwise with weak fairness, {skipped} skipped"
-    );
-    assert!(
-        violated + held >= 5_000
-            && violated > 1_000
-            && held > ranked + 50
-            && ranked > 1_000
-            && different > 10,
-        "the mix is fair"
-    );
 }
 
 #[test]

@@ -62,6 +62,8 @@ pub enum Command {
     View(Box<ViewArguments>),
     /// Tell how far the search in a folder is, or what came of it
     Report(Box<ReportArguments>),
+    /// Estimate how large a state space could be searched here, from a short sample
+    Plan(Box<PlanArguments>),
     /// List the search engines and their options
     Engines,
     /// Serve an editor: the Language Server Protocol on standard input and output
@@ -462,6 +464,38 @@ pub struct ExploreArguments {
     /// Write the graph of a small state space in Aldebaran format
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub aut: Option<PathBuf>,
+}
+
+/// Arguments of `plan`.
+#[derive(Clone, Debug, Args)]
+pub struct PlanArguments {
+    /// The model, and what is chosen about it.
+    #[command(flatten)]
+    pub model: ModelArguments,
+    /// Which of its states are one.
+    #[command(flatten)]
+    pub symmetry: SymmetryArguments,
+    /// Plan for the product with the automaton of this formula
+    #[arg(long, value_name = "F", help_heading = "Search")]
+    pub ltl: Option<String>,
+    /// Memory limit of the search, as in 512MiB or 2GiB [default: half of the machine's memory]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Search")]
+    pub ram: Option<u64>,
+    /// Disk space for the search [default: what is free here]
+    #[arg(long, value_name = "SIZE", value_parser = quantity::size, help_heading = "Search")]
+    pub disk: Option<u64>,
+    /// Time for the search, as in 30s, 5m or 2h [default: 24h]
+    #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Search")]
+    pub time: Option<Duration>,
+    /// How long to sample [default: 4s]
+    #[arg(long, value_name = "T", value_parser = quantity::duration, help_heading = "Search")]
+    pub sample: Option<Duration>,
+    /// Number of threads [default: all processors]
+    #[arg(long, short = 'j', value_name = "N", value_parser = quantity::threads, help_heading = "Search")]
+    pub threads: Option<usize>,
+    /// What to print.
+    #[command(flatten)]
+    pub output: OutputArguments,
 }
 
 /// Arguments of `follow`.

@@ -1,6 +1,7 @@
 //! Do the arguments make sense together? Raw arguments in, settings out, or what is wrong and what to do.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fathom_check::answers::check::Stop;
 use fathom_check::export::GraphFormat;
@@ -18,15 +19,15 @@ use fathom_search::engines::{auto, registry, tier};
 use super::raw::{
     AuditArguments, CheckArguments, DeadlockArgument, DiskArguments, ExploreArguments, FaultsArgument,
     FollowArguments, FollowResources, LivenessArguments, ModelArguments, ModelOptionArguments,
-    OutputArguments, OverflowArgument, ProgressArgument, QuestionArguments, ReplayArguments, ReportArguments,
-    ResourceArguments, SimulateArguments, StopArgument, StoreArgument, SymmetryArgument, SymmetryArguments,
-    VacuityArgument, ViewArguments,
+    OutputArguments, OverflowArgument, PlanArguments, ProgressArgument, QuestionArguments, ReplayArguments,
+    ReportArguments, ResourceArguments, SimulateArguments, StopArgument, StoreArgument, SymmetryArgument,
+    SymmetryArguments, VacuityArgument, ViewArguments,
 };
 use crate::report::text::bytes;
 use crate::settings::{
     AuditSettings, CheckSettings, Destination, Dump, ExploreSettings, FollowSettings, OutputSettings,
-    ProgressMode, ReplaySettings, ReportFiles, ReportSettings, SimulateSettings, TraceFile, TraceFormat,
-    ViewSettings, Walk,
+    PlanSettings, ProgressMode, ReplaySettings, ReportFiles, ReportSettings, SimulateSettings, TraceFile,
+    TraceFormat, ViewSettings, Walk,
 };
 
 /// The arguments do not make sense together.
@@ -163,6 +164,32 @@ impl AuditArguments {
         })
     }
 }
+
+impl PlanArguments {
+    /// The settings that these arguments mean.
+    pub fn validate(self) -> Result<PlanSettings, UsageError> {
+        refuse_more_than_there_is("--ram", self.ram)?;
+        let machine = Resources::of_this_machine();
+        Ok(PlanSettings {
+            model: self.symmetry.choose(self.model.validate())?,
+            formula: self.ltl,
+            disk: self.disk,
+            time: self.time.unwrap_or(PLANNED_TIME),
+            sample: self.sample.unwrap_or(SAMPLE_TIME),
+            resources: Resources {
+                ram: self.ram.unwrap_or(machine.ram),
+                threads: self.threads.unwrap_or(machine.threads),
+                ..machine
+            },
+            output: self.output.validate(false),
+        })
+    }
+}
+
+/// How long a search may take for which somebody plans.
+const PLANNED_TIME: Duration = Duration::from_secs(24 * 3600);
+/// How long to sample for that.
+const SAMPLE_TIME: Duration = Duration::from_secs(4);
 
 impl FollowArguments {
     /// The settings that these arguments mean.

@@ -108,7 +108,7 @@ fn home_of(
 }
 
 /// The property whose automaton the model is explored with.
-fn product_with(model: &Model, formula: Option<&str>) -> anyhow::Result<LivenessProperty> {
+pub(super) fn product_with(model: &Model, formula: Option<&str>) -> anyhow::Result<LivenessProperty> {
     let found = match formula {
         Some(formula) => {
             let questions =

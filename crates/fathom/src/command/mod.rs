@@ -8,6 +8,7 @@ pub mod follow;
 pub mod help;
 pub mod lsp;
 mod output;
+pub mod plan;
 pub mod replay;
 pub mod report;
 pub mod simulate;

@@ -1,5 +1,6 @@
 //! What does a program read of a run? One JSON object; its fields are described in the book, and [`SCHEMA`] changes when one of them does.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use fathom_check::answers::check::{Answer, Verdict};
@@ -113,6 +114,9 @@ pub struct Report<'a> {
     /// What told of a violation while states were generated, if that is how it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early: Option<&'static str>,
+    /// What the engine tells of itself in numbers.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<&'static str, u64>,
     /// The directory that the run stays in, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -371,6 +375,7 @@ impl<'a> Report<'a> {
             cost: exploration.cost,
             passes: exploration.passes.clone(),
             early: exploration.early,
+            figures: exploration.figures.iter().copied().collect(),
             run: exploration.disk.as_ref().and_then(|disk| Some(disk.folder.as_ref()?.display().to_string())),
             resume: exploration.disk.as_ref().and_then(|disk| disk.resume.clone()),
             threads: exploration.usage.threads,

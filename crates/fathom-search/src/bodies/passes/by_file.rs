@@ -146,6 +146,8 @@ const SORT_PART: usize = 2;
 /// What sorting the offers of a state takes, by and large, and the least that a sort gets where there is more.
 const STATE_BYTES: usize = 2 << 10;
 const SORT_BYTES_MIN: usize = 64 << 10;
+/// One in so many bytes of memory is a state that is looked up at a time: what was found of them takes some dozens of bytes each.
+const FOUND_PART: usize = 1 << 10;
 /// Bytes of a block of a log.
 const BLOCK_BYTES_MIN: usize = 256;
 const BLOCK_BYTES_MAX: usize = 1 << 16;
@@ -222,24 +224,27 @@ impl<'a, J: FileJoin> ByFile<'a, J> {
         let mut numbers = ChargedVec::with_capacity(place.budget(), "values found", 0)?;
         let mut summed = ChargedVec::with_capacity(place.budget(), "values found", 0)?;
         let mut waiting = vec![0; words + J::WORDS];
+        let piece = (place.budget().limit() / FOUND_PART).max(1);
         while offers.advance()? {
             if self.observer.stop() {
                 return Err(SearchError::Stopped);
             }
-            kept.find(offers.keys(), words, &mut numbers)?;
-            before.find(offers.keys(), words, &mut summed)?;
-            let offered = offers.keys().chunks_exact(words).zip(offers.values());
-            for ((key, offer), (number, before)) in offered.zip(numbers.iter().zip(summed.iter())) {
-                let Some(number) = *number else { continue };
-                let offer = *offer;
-                let Settled { added, turn } = self.join.settle(number, *before, offer);
-                if added {
-                    delta.push_with(key, &[offer])?;
-                }
-                if let Some(word) = turn {
-                    waiting[..words].copy_from_slice(key);
-                    waiting[words..].fill(word);
-                    turns.append(&waiting)?;
+            for (keys, values) in offers.keys().chunks(piece * words).zip(offers.values().chunks(piece)) {
+                kept.find(keys, words, &mut numbers)?;
+                before.find(keys, words, &mut summed)?;
+                let offered = keys.chunks_exact(words).zip(values);
+                for ((key, offer), (number, before)) in offered.zip(numbers.iter().zip(summed.iter())) {
+                    let Some(number) = *number else { continue };
+                    let offer = *offer;
+                    let Settled { added, turn } = self.join.settle(number, *before, offer);
+                    if added {
+                        delta.push_with(key, &[offer])?;
+                    }
+                    if let Some(word) = turn {
+                        waiting[..words].copy_from_slice(key);
+                        waiting[words..].fill(word);
+                        turns.append(&waiting)?;
+                    }
                 }
             }
         }

@@ -15,6 +15,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use fathom_disk::sabotage::is_chosen;
 use fathom_model::record::{RecordBuffer, Records, read_bits, words_for, write_bits};
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Full, Labels, Marks, Steps};
@@ -126,7 +127,8 @@ impl<S: TransitionSystem> Looped<S> {
         };
         for step in steps.steps_of(number) {
             push(step, looped.then_some(&**from))?;
-            if !looped && steps.marks(step).0 & 1 == 1 {
+            // The defect begins loops anywhere.
+            if !looped && (steps.marks(step).0 & 1 == 1 || is_chosen("loop-start")) {
                 push(step, Some(at))?;
             }
         }

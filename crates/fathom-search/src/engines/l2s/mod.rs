@@ -100,6 +100,7 @@ pub fn run(
     let task = Task { system: &looped, budget, settings: &stages, observer };
     let (policy, outcome) = astar::run(task, &bound, (volume, false), astar::Options::unlasting())?;
     let outcome = policy.with_depths(outcome);
+    let disk = Some(policy.disk_use());
     let layers = policy.into_layers();
     let path_to = |finding: usize| {
         let Some(finding) = outcome.findings.0.get(finding).and_then(Option::as_ref) else { return Ok(None) };
@@ -125,6 +126,8 @@ pub fn run(
         fault,
         no_room: None,
         told: Vec::new(),
+        figures: Vec::new(),
+        disk,
     })
 }
 

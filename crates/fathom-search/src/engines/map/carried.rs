@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fathom_disk::sabotage::is_chosen;
+
 use crate::bodies::passes::Rule;
 use crate::bodies::passes::by_file::{FileJoin, Settled};
 use crate::error::SearchError;
@@ -49,7 +51,8 @@ impl FileJoin for Carried<'_> {
         if value == number {
             self.found.fetch_max(number, Ordering::Relaxed);
         }
-        let greater = before.is_none_or(|before| value > value_of(before));
+        // The defect keeps what came first.
+        let greater = before.is_none_or(|before| value > value_of(before) && !is_chosen("carried"));
         // What is less than its own number a candidate hands on along steps without the mark alone.
         let hands_on = offer & EXPANDED == 0 && !(self.by_state && number > value);
         Settled { added: greater, turn: (greater && hands_on).then_some(value) }

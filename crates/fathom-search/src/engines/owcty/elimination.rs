@@ -275,7 +275,8 @@ impl Elimination<'_, '_, '_> {
             })?;
             let mut requests = requests.iter();
             for (key, reached) in keys() {
-                if reached || requests.next() == Some(&false) {
+                // The defect keeps requests that nothing serves.
+                if reached || requests.next() == Some(&false) || is_chosen("requests") {
                     writer.push_with(key, &[0])?;
                 }
             }

@@ -26,6 +26,7 @@ use fathom_disk::set::Tiers;
 
 use super::run_shapes::run_configs;
 use super::shares::Shares;
+use crate::files::closing_cost::ClosingCost;
 use crate::files::layer_store::BlockEncoder;
 use crate::files::place::Place;
 use crate::files::search_files::InRuns;
@@ -196,7 +197,7 @@ impl Known {
         }
     }
 
-    /// Closes the run that was written, if one was; merges what is due.
+    /// Closes the run that was written, if one was; merges what is due, unless memory is so short that the tools are to be put away before ([`Known::compact`]).
     pub(super) fn settle(
         &mut self,
         place: &Place,
@@ -212,6 +213,12 @@ impl Known {
             self.flush(place)?;
         }
         tools.cost.write += began.elapsed();
+        if self.shares.tight { Ok(()) } else { self.compact(place, &mut tools.cost) }
+    }
+
+    /// Merges runs where there are enough of a size; builds the filters that are worth it. Writing a run takes a page of fences for each level of them, a level more for each few times as many states: where memory is short,
+    /// whoever closes shards has none of it meanwhile.
+    pub(super) fn compact(&mut self, place: &Place, cost: &mut ClosingCost) -> Result<(), DiskError> {
         let began = Instant::now();
         while let Some(level) = self.runs.due() {
             self.merge(place, Kind::Asked, Some(level))?;
@@ -224,10 +231,10 @@ impl Known {
             let kind = if self.runs.runs().nth(1).is_some() { Kind::Asked } else { Kind::Aside };
             self.merge(place, kind, None)?;
         }
-        tools.cost.merge += began.elapsed();
+        cost.merge += began.elapsed();
         let began = Instant::now();
         self.tend_filters(place)?;
-        tools.cost.filter += began.elapsed();
+        cost.filter += began.elapsed();
         Ok(())
     }
 

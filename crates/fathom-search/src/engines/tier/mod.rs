@@ -338,6 +338,8 @@ impl StagePolicy for Tier {
             self.duplicates.and(Duplicates::noticed(candidates - collected, collected - states));
         if self.shares.tight {
             self.closing.put_tools_away();
+            let Tier { shards, files, cost, .. } = self;
+            shards.iter().try_for_each(|shard| lock(shard).compact(&files.place, cost))?;
         }
         self.files.close(states, &self.shards, self.offered.spilled_bytes)?;
         self.grow_window()?;

@@ -141,7 +141,8 @@ impl Known {
     ) -> Result<(), DiskError> {
         let mut sink = None;
         let states = self.take_all(place, tools, stream, &mut sink, &mut |_, _| Ok(()))?;
-        self.settle(place, tools, Absorbed { states, sink })
+        self.settle(place, tools, Absorbed { states, sink })?;
+        if self.shares.tight { self.compact(place, &mut tools.cost) } else { Ok(()) }
     }
 
     /// Everything in a stream of new keys.
