@@ -167,7 +167,7 @@ impl Counts {
             states: complete.then_some(known),
             states_estimate: None,
             known,
-            visits: outcome.expanded,
+            visits: outcome.visits,
             visits_before: outcome.expanded_before,
             duplicates: outcome.duplicates,
             edges: outcome.transitions,

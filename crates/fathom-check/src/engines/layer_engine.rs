@@ -130,6 +130,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         limit: disk.limit,
         commit_every: disk.commit_every,
         keep_layers: disk.keep_layers,
+        count: disk.count,
     };
     let measure = measure.map(|measure| engine::NamedMeasure {
         values: &*measure.values,

@@ -166,6 +166,8 @@ pub enum OptionValue {
     Expression,
     /// A number that is not 0.
     Number,
+    /// A number, 0 too, or one of these words.
+    Count(&'static [&'static str]),
     /// A number between 0 and 1, neither of them; or one of these words.
     Share(&'static [&'static str]),
 }
@@ -264,6 +266,8 @@ pub struct FilePlace<'a> {
     pub commit_every: Duration,
     /// Whether layers stay for paths.
     pub keep_layers: bool,
+    /// Whether an engine that may visit states twice counts them in the end.
+    pub count: bool,
 }
 
 /// What an engine answers.
@@ -388,6 +392,10 @@ impl fmt::Display for OptionValue {
             OptionValue::OneOf(words) => formatter.write_str(&words.join("|")),
             OptionValue::Expression => formatter.write_str("EXPRESSION"),
             OptionValue::Number => formatter.write_str("N"),
+            OptionValue::Count(words) => {
+                formatter.write_str("N")?;
+                words.iter().try_for_each(|word| write!(formatter, "|{word}"))
+            }
             OptionValue::Share(words) => {
                 formatter.write_str("SHARE")?;
                 words.iter().try_for_each(|word| write!(formatter, "|{word}"))
@@ -449,6 +457,15 @@ impl Chosen {
         {
             return Err(OptionError(format!(
                 "the option {key} of the engine {name} is a number from 1 on, not {value:?}"
+            )));
+        }
+        if let OptionValue::Count(words) = known.value
+            && !words.contains(&value)
+            && value.parse::<u64>().is_err()
+        {
+            return Err(OptionError(format!(
+                "the option {key} of the engine {name} is a number{}; {value:?} is not",
+                words.iter().map(|word| format!(", or {word}")).collect::<String>()
             )));
         }
         if let OptionValue::Share(words) = known.value

@@ -375,6 +375,9 @@ pub struct DiskArguments {
     /// Delete layers once they are expanded: half the disk space, but a counterexample takes a second search
     #[arg(long, help_heading = "Experts", hide_short_help = true)]
     pub no_trace: bool,
+    /// Do not count states in the end where an engine may have visited some twice: visits are told instead
+    #[arg(long, help_heading = "Experts", hide_short_help = true)]
+    pub no_count: bool,
     /// How new states are compared with known ones on disk [default: by looking them up]
     #[arg(long, value_name = "HOW", value_enum, help_heading = "Experts", hide_short_help = true)]
     pub plan: Option<PlanArgument>,

@@ -247,6 +247,7 @@ impl DiskArguments {
             ("--disk-limit", self.disk_limit.is_some()),
             ("--commit-every", self.commit_every.is_some()),
             ("--no-trace", self.no_trace),
+            ("--no-count", self.no_count),
             ("--plan", self.plan.is_some()),
         ];
         if let Some((name, _)) = given.iter().find(|(_, given)| *given && !engine.resumes) {
@@ -288,6 +289,7 @@ impl DiskArguments {
             bulk: self.dir_bulk,
             index: self.dir_index,
             keep_layers: !self.no_trace,
+            count: !self.no_count,
         })
     }
 }
