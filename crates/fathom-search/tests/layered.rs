@@ -390,7 +390,7 @@ impl Subject<'_> {
             match self.search(&storage, &mut random, &Unobserved) {
                 Ok(outcome) => {
                     compare(self.graph, self.judge, self.way, &outcome);
-                    if !self.way.drops && outcome.exact {
+                    if outcome.exact && (self.way.count || !self.way.drops) {
                         self.audit(&storage.after_crash(seed));
                     }
                     return crashes;

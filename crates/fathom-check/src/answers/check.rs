@@ -186,8 +186,14 @@ impl Checked {
         let limits = [self.exploration.limit, later.exploration.limit];
         let others = limits.into_iter().flatten().find(|limit| *limit != Limit::Violation);
         let limit = others.or(limits[0]).or(limits[1]);
-        Checked::new(answers, Exploration { limit, ..later.exploration }, stop)
+        let assumed_depth = self.exploration.assumed_depth.or(later.exploration.assumed_depth);
+        Checked::new(answers, Exploration { limit, assumed_depth, ..later.exploration }, stop)
     }
+}
+
+/// Whether a search that ended like that is taken to have seen all states, though it has not.
+fn assumes_end(ending: Ending, resources: &Resources) -> bool {
+    ending == Ending::Depth && resources.assume_depth
 }
 
 /// Answers all questions of a plan in one breadth-first exploration: runs that are shown are the shortest, and the same for
@@ -236,6 +242,7 @@ pub fn check(
         searched: &searched,
         room: &layer_engine::room(&budget, home),
         threads: resources.threads,
+        assumes_end: assumes_end(searched.outcome.ending, resources),
         observer: &*monitor.tracing(),
     };
     let answers = tracer.answers(monitor)?;
@@ -246,11 +253,13 @@ pub fn check(
         // States that have lost their steps to the constraint are among them.
         counts.deadlocks = None;
     }
+    let assumed_depth = resources.max_depth.filter(|_| assumes_end(outcome.ending, resources));
     let exploration = Exploration {
         engine,
+        assumed_depth,
         store: None,
         automaton: None,
-        limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),
+        limit: gave_up.or_else(|| limit_of(outcome.ending, monitor).filter(|_| assumed_depth.is_none())),
         counts,
         record_bits: system.system().shape().width_bits,
         coverage: subject.program().and_then(|program| Coverage::of(program, &outcome.actions_taken)),
@@ -357,6 +366,8 @@ struct Tracer<'a> {
     searched: &'a Searched,
     room: &'a Room,
     threads: usize,
+    /// Whether the search is taken to be complete, whatever ended it.
+    assumes_end: bool,
     observer: &'a dyn Observer,
 }
 
@@ -364,7 +375,7 @@ impl Tracer<'_> {
     /// The answers to all questions of the plan.
     fn answers(&self, monitor: &dyn Monitor) -> Result<Vec<Answer>, RunError> {
         let (plan, outcome) = (self.plan, &self.searched.outcome);
-        let complete = outcome.ending == Ending::Complete;
+        let complete = outcome.ending == Ending::Complete || self.assumes_end;
         let mut answers = Vec::new();
         for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
             let trace = finding.as_ref().map(|finding| self.shown(number, finding));
@@ -383,7 +394,7 @@ impl Tracer<'_> {
 
     /// The run to a finding, replayed.
     fn shown(&self, number: usize, finding: &Finding) -> Result<Trace, RunError> {
-        let Tracer { subject, plan, system, searched, room, threads, observer } = *self;
+        let Tracer { subject, plan, system, searched, room, threads, observer, .. } = *self;
         let to = |record: &Vec<u64>| {
             searched.path_to(system.system(), room, observer, threads, (finding.layer, record))
         };

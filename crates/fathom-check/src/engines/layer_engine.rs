@@ -178,6 +178,8 @@ fn gave_up(
         .map_err(|_| error)?
         .unzip();
     let outcome = stages::at_boundary(search, boundary.as_deref())?;
+    let exact = !layers.as_ref().is_some_and(StoredLayers::may_repeat);
+    let outcome = Outcome { exact, ..outcome };
     let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
     Ok(Searched {
         engine: match chosen.engine.run {

@@ -118,6 +118,15 @@ pub struct CheckArguments {
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,
+    /// Take it that no state is more than D steps deep: what is not violated up to there holds, on that assumption
+    #[arg(
+        long,
+        value_name = "D",
+        conflicts_with = "max_depth",
+        help_heading = "Experts",
+        hide_short_help = true
+    )]
+    pub assume_depth: Option<u64>,
     /// Where files go.
     #[command(flatten)]
     pub disk: DiskArguments,

@@ -85,7 +85,7 @@ impl CheckArguments {
     /// The settings that these arguments mean.
     pub fn validate(self) -> Result<CheckSettings, UsageError> {
         let engine = self.disk.chosen(self.engine, &self.engine_options, self.progress_measure.as_deref())?;
-        refuse_depth(engine.engine, self.resources.max_depth)?;
+        refuse_depth(engine.engine, self.resources.max_depth.or(self.assume_depth))?;
         let Engine { name, threads, stores, .. } = engine.engine;
         if *threads == Threads::One && self.resources.threads.is_some_and(|threads| threads > 1) {
             return Err(UsageError(format!(
@@ -127,7 +127,7 @@ impl CheckArguments {
             engine,
             generation,
             stack: self.dir_stack,
-            resources: self.resources.validate()?,
+            resources: assuming_depth(self.resources.validate()?, self.assume_depth),
             disk,
             output: self.output.validate(self.stats),
             trace: self.trace.map(trace_file).transpose()?,
@@ -191,11 +191,17 @@ fn refuse_only_nothing(questions: &Questions) -> Result<(), UsageError> {
     Ok(())
 }
 
+/// The same, with no state taken to be deeper than that.
+fn assuming_depth(resources: Resources, depth: Option<u64>) -> Resources {
+    let (max_depth, assume_depth) = (resources.max_depth.or(depth), depth.is_some());
+    Resources { max_depth, assume_depth, ..resources }
+}
+
 /// Where stages are no layers, nobody knows how deep a state is.
 fn refuse_depth(engine: &Engine, max_depth: Option<u64>) -> Result<(), UsageError> {
     if max_depth.is_some() && engine.body == Body::Stages && !engine.layers {
         return Err(UsageError(format!(
-            "the engine {} does not search in layers and has no depth: leave --max-depth out",
+            "the engine {} does not search in layers and has no depth: leave --max-depth and --assume-depth out",
             engine.name
         )));
     }
@@ -423,6 +429,7 @@ impl ResourceArguments {
             jit: !self.no_jit,
             time_limit: self.time_limit,
             max_depth: self.max_depth,
+            assume_depth: false,
         })
     }
 }

@@ -179,12 +179,12 @@ pub fn go_on<P: StagePolicy>(
 pub(crate) fn without_visits(
     task: Task<'_>,
     outcome: Outcome,
-    visits: Tally,
+    visits: &Tally,
     layers: LayerSizes,
 ) -> Result<Outcome, SearchError> {
     let mut account = Account::new(task)?;
     account.restore(&outcome.boundary, &mut Buffers::new(task, 1)?)?;
-    Ok(account.without(outcome, &visits, layers))
+    Ok(account.without(outcome, visits, layers))
 }
 
 /// What was known at a boundary, as the outcome of a search that ended there; without a boundary, of one that has not begun.

@@ -72,14 +72,21 @@ impl RecentLayers {
         bytes
     }
 
-    /// Puts the closed set of a complete search to rest, unless layers were dropped. Memory for candidates is given back: no layer can be closed any more. If room or memory does not suffice, everything stays as it is.
+    /// Puts the closed set of a complete search to rest, unless layers are gone. If room or memory does not suffice, everything stays as it is.
     pub(super) fn put_to_rest(&mut self, boundary: &[u8]) -> Result<(), SearchError> {
         let _phase = Phase::enter("rest");
-        if self.files.is_at_rest() || !self.keeps_all_states() {
+        if self.files.is_at_rest() || !self.keeps_all_states() && !self.keeps_all_layers() {
             return Ok(());
         }
         let live_bytes = self.disk_use().closed_set;
-        if let Some(run) = AtRest::try_write(&self.files.place, |name| self.merge_all(name))? {
+        let written = AtRest::try_write(&self.files.place, |name| match self.keeps_all_states() {
+            true => self.merge_all(name),
+            false => {
+                let Place { budget, .. } = &self.files.place;
+                AtRest::sort_stages(&self.files.place, name, &self.files.frontier().store, budget.free() / 4)
+            }
+        })?;
+        if let Some(run) = written {
             self.files.rest(run, live_bytes, self.disk_use().peak);
             self.commit(boundary)?;
         }

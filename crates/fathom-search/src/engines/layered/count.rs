@@ -58,7 +58,7 @@ impl RecentLayers {
         again.remove()?;
         self.counted = Some(revisited.expanded);
         let (exact, duplicates) = (true, stages::StagePolicy::duplicates(self));
-        let corrected = stages::without_visits(task, outcome, revisited, layers)?;
+        let corrected = stages::without_visits(task, outcome, &revisited, layers)?;
         self.commit(&corrected.boundary)?;
         Ok(Outcome { exact, duplicates, ..corrected })
     }

@@ -106,7 +106,7 @@ impl Meets for Image {
         }
         for (index, key) in (0..).zip(keys.chunks_exact(self.words)) {
             let hash = hash_of(key);
-            let part = (u128::from(hash) * self.parts.len() as u128 >> 64) as usize;
+            let part = ((u128::from(hash) * self.parts.len() as u128) >> 64) as usize;
             if !lock(&self.parts[part]).meet(key, hash, self.layer) {
                 missed.push(index);
             }

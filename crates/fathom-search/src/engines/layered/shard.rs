@@ -87,13 +87,13 @@ impl Group {
         self.runs.append(&mut other.runs);
     }
 
-    /// Merges runs until there are few.
-    fn merge(&mut self, place: &Place, sizes: &Sizes) -> Result<(), DiskError> {
+    /// Merges runs until there are at most so many.
+    fn merge(&mut self, place: &Place, sizes: &Sizes, runs_max: usize) -> Result<(), DiskError> {
         let config = config(place, sizes);
         while let Some(level) = self.runs.due() {
             place.merge(&mut self.runs, Some(level), &config, sizes.read_bytes)?;
         }
-        while self.runs.runs().count() > sizes.runs_max {
+        while self.runs.runs().count() > runs_max {
             place.merge(&mut self.runs, None, &config, sizes.read_bytes)?;
         }
         Ok(())
@@ -237,10 +237,10 @@ impl Shard {
             let mut second = self.window.remove(first + 1).expect("it is there");
             self.window[first].append(&mut second);
         }
-        for group in self.window.iter_mut().chain([&mut self.before]) {
-            group.merge(place, sizes)?;
+        for group in &mut self.window {
+            group.merge(place, sizes, sizes.group_runs_max)?;
         }
-        Ok(())
+        self.before.merge(place, sizes, sizes.before_runs_max)
     }
 
     fn retire(&mut self, mut group: Group) {

@@ -35,8 +35,10 @@ pub struct Sizes {
     pub sample_keys: usize,
     /// Groups of neighbouring layers in the window of a shard at most.
     pub groups_max: usize,
-    /// Runs of a group, and of the layers before the window, at most.
-    pub runs_max: usize,
+    /// Runs of a group at most.
+    pub group_runs_max: usize,
+    /// Runs of the layers before the window at most. They are seldom read, so they are merged as seldom as may be: with two, layers of nine_puzzle in 4 MiB were written anew some thirty times each.
+    pub before_runs_max: usize,
     /// Runs of one level that are merged into one of the next.
     pub fan: usize,
     /// Bytes in a block of the layer log.
@@ -87,7 +89,8 @@ impl Sizes {
             piece_keys: (part(64) / closers / key).clamp(1, 4096),
             sample_keys: (part(64) / 24 / shards).clamp(SAMPLE_MIN, SAMPLE_KEYS),
             groups_max: runs / 3,
-            runs_max: 2,
+            group_runs_max: 2,
+            before_runs_max: runs / 3,
             fan: 4,
             log_block_bytes: part(256).clamp(512, 32 << 10).next_power_of_two(),
             log_block_keys: (part(64) / key).clamp(1, 256),
@@ -98,6 +101,8 @@ impl Sizes {
     fn short(bytes: usize, threads: usize, width: KeyWidth) -> Sizes {
         let key = width.words() * 8;
         let part = |part: usize| bytes / part;
+        let root = RunConfig::within(width, Tag::default(), part(16)).open_bytes();
+        let runs = (bytes / 8192).min(bytes / 16 / root);
         Sizes {
             shards: 1,
             closers: 1,
@@ -111,8 +116,9 @@ impl Sizes {
             write_bytes: part(16),
             piece_keys: (part(64) / key).clamp(1, 64),
             sample_keys: (part(8) / 24).clamp(SAMPLE_MIN, SAMPLE_KEYS),
-            groups_max: 2,
-            runs_max: 1,
+            groups_max: 2 + runs,
+            group_runs_max: 1,
+            before_runs_max: 1 + runs,
             fan: 2,
             log_block_bytes: part(128).clamp(64, 512),
             log_block_keys: (part(64) / key).clamp(1, 64),
