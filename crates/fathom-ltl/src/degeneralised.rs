@@ -6,6 +6,7 @@
 //!
 //! Memory and time: as [`Product`](crate::product::Product)'s. The space grows up to `k + 1` times.
 
+use fathom_model::acceptance::Acceptance;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Full, Labels, Marks, Steps};
@@ -53,6 +54,28 @@ impl<S: TransitionSystem> Degeneralised<S> {
             source.push(step, level, Marks(u64::from(accepting)), target, out)?;
         }
         source.finish(out)
+    }
+}
+
+impl<S: TransitionSystem + Acceptance> Acceptance for Degeneralised<S> {
+    fn is_weak(&self) -> bool {
+        self.system().is_weak()
+    }
+
+    fn is_of_states(&self) -> bool {
+        true
+    }
+
+    fn recurs(&self, record: &[u64]) -> bool {
+        self.system().recurs(&self.part(record))
+    }
+
+    fn is_terminal(&self, record: &[u64]) -> bool {
+        self.system().is_terminal(&self.part(record))
+    }
+
+    fn is_accepting(&self, record: &[u64]) -> bool {
+        Degeneralised::is_accepting(self, record)
     }
 }
 

@@ -16,6 +16,7 @@
 //! Memory: for each thread that expands at a time, one buffer as large as the one it is given. Time: the system's; a system state that stands several
 //! times in a row in a batch, with several states of the automaton, is expanded once.
 
+use fathom_model::acceptance::Acceptance;
 use fathom_model::program::LABELS_MAX;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
@@ -37,6 +38,8 @@ pub struct Product<S> {
     /// The same way: whether every run from it is accepting, and whether all its edges carry all marks of the automaton.
     terminal: Vec<bool>,
     accepting: Vec<bool>,
+    /// Whether the automaton is known to be weak.
+    weak: bool,
     /// By fairness mark: the process.
     fair: Vec<u32>,
     /// By pair of marks: the process.
@@ -110,6 +113,7 @@ impl<S: TransitionSystem> Product<S> {
             recurring,
             terminal,
             accepting,
+            weak: false,
             fair: fair.to_vec(),
             strong: Vec::new(),
         })
@@ -129,6 +133,12 @@ impl<S: TransitionSystem> Product<S> {
         self.tagged.shape.pair_count = strong.len() as u32;
         self.strong = strong.to_vec();
         Ok(self)
+    }
+
+    /// The same, of an automaton whose cycles carry all marks on all edges, or none on any: whoever made it says so.
+    #[must_use]
+    pub fn weak(self) -> Product<S> {
+        Product { weak: true, ..self }
     }
 
     /// The system.
@@ -155,33 +165,6 @@ impl<S: TransitionSystem> Product<S> {
     pub fn parts(&self, record: &[u64]) -> (Vec<u64>, StateId) {
         let (part, state) = self.tagged.parts(record);
         (part, StateId(state))
-    }
-
-    /// Whether an accepting run may come back to a state for ever, as far as the automaton tells: if not, no search for cycles need look at it.
-    #[inline]
-    pub fn recurs(&self, record: &[u64]) -> bool {
-        self.recurring[self.tagged.tag_of(record) as usize]
-    }
-
-    /// Whether every run from a state, of those that go on, is accepting for the automaton if it keeps to states of which this is true, which it can.
-    #[inline]
-    pub fn is_terminal(&self, record: &[u64]) -> bool {
-        self.terminal[self.tagged.tag_of(record) as usize]
-    }
-
-    /// Whether all steps from a state carry all marks of the automaton.
-    #[inline]
-    pub fn is_accepting(&self, record: &[u64]) -> bool {
-        self.accepting[self.tagged.tag_of(record) as usize]
-    }
-
-    /// Whether acceptance is a matter of states, by one mark: all steps from a state carry it, or none does.
-    pub fn accepts_by_state(&self) -> bool {
-        let uniform = |edges: &[Edge]| edges.windows(2).all(|two| two[0].marks == two[1].marks);
-        self.tagged.shape.mark_count == 1
-            && self.fair.is_empty()
-            && self.strong.is_empty()
-            && self.automaton.states.iter().all(|edges| uniform(edges))
     }
 
     /// Pushes the product's steps from a state of the system and one of the automaton.
@@ -233,6 +216,35 @@ impl<S: TransitionSystem> Product<S> {
             enabled: wanted.enabled || fair,
             marks: false,
         }
+    }
+}
+
+impl<S: TransitionSystem> Acceptance for Product<S> {
+    fn is_weak(&self) -> bool {
+        self.weak && self.fair.is_empty() && self.strong.is_empty()
+    }
+
+    fn is_of_states(&self) -> bool {
+        let uniform = |edges: &[Edge]| edges.windows(2).all(|two| two[0].marks == two[1].marks);
+        self.tagged.shape.mark_count == 1
+            && self.fair.is_empty()
+            && self.strong.is_empty()
+            && self.automaton.states.iter().all(|edges| uniform(edges))
+    }
+
+    #[inline]
+    fn recurs(&self, record: &[u64]) -> bool {
+        self.recurring[self.tagged.tag_of(record) as usize]
+    }
+
+    #[inline]
+    fn is_terminal(&self, record: &[u64]) -> bool {
+        self.terminal[self.tagged.tag_of(record) as usize]
+    }
+
+    #[inline]
+    fn is_accepting(&self, record: &[u64]) -> bool {
+        self.accepting[self.tagged.tag_of(record) as usize]
     }
 }
 

@@ -22,8 +22,10 @@
 //! | [`rust`] | how is a system written in Rust? |
 //! | [`system`] | the seam: what is a step relation? |
 //! | [`steps`] | where do the steps of a batch go? |
+//! | [`acceptance`] | what is known of accepting runs before a search? |
 //! | [`checked`] | does a system keep the promises of the seam? |
 
+pub mod acceptance;
 pub mod checked;
 pub mod domain;
 pub mod dump;

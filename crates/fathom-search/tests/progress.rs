@@ -14,7 +14,7 @@ use fathom_search::progress::choose::{Choice, Edges, LEVELS};
 use fathom_search::progress::sample::Sample;
 use fathom_search::task::{Ending, Settings, Task, Tuning, Unobserved};
 use oracle::bfs::{Explored, Limits, explore};
-use oracle::forms::random_graph;
+use oracle::forms::{deep_and_narrow, random_graph};
 use oracle::graph::Graph;
 use oracle::random::Random;
 use oracle::tarjan;
@@ -95,22 +95,9 @@ fn a_sample_has_steps_of_the_system() {
     }
 }
 
-/// Layers of 150 states, each of which leads to two of the next.
-fn deep_and_narrow(layers: usize) -> Graph {
-    let width = 150;
-    let successors: Vec<Vec<usize>> = (0..layers * width)
-        .map(|node| {
-            let (layer, place) = (node / width, node % width);
-            let next = |place: usize| (layer + 1) * width + place % width;
-            if layer + 1 < layers { vec![next(place), next(place + 1)] } else { Vec::new() }
-        })
-        .collect();
-    Graph::new(&successors, &(0..width).collect::<Vec<_>>())
-}
-
 #[test]
 fn by_itself_a_deep_and_narrow_search_goes_by_progress() {
-    let graph = deep_and_narrow(1600);
+    let graph = deep_and_narrow(1600, 150);
     let settings = Settings {
         threads: 1,
         conditions: Vec::new(),

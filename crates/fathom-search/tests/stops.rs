@@ -7,11 +7,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use contract::{conditions, expected_finding};
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
+use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages::run;
+use fathom_search::engines::engine::{
+    Answer, Ask, Chosen, Engine, FilePlace, NamedMeasure, OptionValue, Run,
+};
 use fathom_search::engines::ram::RamTable;
-use fathom_search::engines::retrace;
+use fathom_search::engines::registry::ENGINES;
 use fathom_search::engines::tier::{Options, Plan, Tier};
+use fathom_search::engines::{auto, retrace};
 use fathom_search::error::SearchError;
 use fathom_search::proof::audit::{Audit, AuditError};
 use fathom_search::proof::replay::{Claim, Refusal, replay};
@@ -20,7 +25,8 @@ use fathom_search::task::{Ending, Observer, Settings, Task, Tuning, Unobserved};
 use fathom_search::traces::path::{Path, Room};
 use fathom_search::traces::trace::path_to;
 use oracle::bfs::{Limits, explore};
-use oracle::forms::random_graph;
+use oracle::forms::{deep_and_narrow, random_graph};
+use oracle::graph::Graph;
 use oracle::random::Random;
 
 /// Says that it is time to stop once it was asked so often, and then no more: who has heard it must remember.
@@ -103,6 +109,75 @@ fn searches_for_runs_and_replays_stop_at_any_question() {
         replayed > 50 && searched > 100 && searched_again > 200,
         "{replayed} {searched} {searched_again}"
     );
+}
+
+/// Searches with an engine, in files that nothing is left of.
+fn answer_of(
+    engine: &'static Engine,
+    graph: &Graph,
+    budget: usize,
+    observer: &dyn Observer,
+) -> Result<Answer, SearchError> {
+    let (Run::States(search) | Run::Chooses { states: search, .. }) = engine.run else {
+        panic!("{} is for states", engine.name)
+    };
+    let volume = Volume::in_memory(4096);
+    let place = FilePlace {
+        volume: &|| Ok(volume.clone()),
+        tag: [0; 16],
+        lasts: false,
+        limit: None,
+        commit_every: std::time::Duration::MAX,
+        keep_layers: true,
+    };
+    let values = |records: Records<'_>, values: &mut Vec<u64>| {
+        values.extend(records.iter().map(|record| record[0] / 7));
+    };
+    let takes_one = engine.options.iter().any(|option| matches!(option.value, OptionValue::Expression));
+    let measure = NamedMeasure { values: &values, name: "sevenths", identity: 0 };
+    let (budget, asked) = (Budget::new(budget), settings(Vec::new()));
+    let ask = Ask {
+        task: Task::new(graph, &budget, &asked).watched_by(observer),
+        place: &place,
+        chosen: &Chosen::plain(engine),
+        measure: takes_one.then_some(measure),
+    };
+    search(&ask)
+}
+
+/// Stops at more and more questions, until there is none left to stop at: each time the search says that it was stopped. Says at how many.
+fn says_that_it_was_stopped(engine: &'static Engine, graph: &Graph, budget: usize) -> u64 {
+    let whole = answer_of(engine, graph, budget, &Unobserved).expect("memory suffices");
+    assert_eq!(whole.outcome.ending, Ending::Complete, "{}", engine.name);
+    let (mut questions, mut stops) = (0, 0);
+    loop {
+        let told = format!("{} after {questions} questions", engine.name);
+        let answer = answer_of(engine, graph, budget, &after(questions))
+            .unwrap_or_else(|error| panic!("{told}: to be stopped is no failure: {error}"));
+        if answer.outcome.ending == Ending::Complete {
+            assert_eq!(answer.outcome.checksum, whole.outcome.checksum, "{told}");
+            return stops;
+        }
+        assert_eq!(answer.outcome.ending, Ending::Stopped, "{told}");
+        (questions, stops) = (questions + 1 + questions / 2, stops + 1);
+    }
+}
+
+#[test]
+fn a_search_that_is_stopped_says_so_and_does_not_fail() {
+    for engine in ENGINES.into_iter().filter(|engine| engine.answers_states() && engine.is_exact()) {
+        let stops = (0..10).map(|seed| {
+            let graph = random_graph(&mut Random::new(seed), 400);
+            [256 << 10, 8 << 20]
+                .map(|budget| says_that_it_was_stopped(engine, &graph, budget))
+                .iter()
+                .sum::<u64>()
+        });
+        assert!(stops.sum::<u64>() > 20, "{}", engine.name);
+    }
+    // Memory is full, the search goes on by layers, is left, a measure is chosen, and it begins again.
+    let stops = says_that_it_was_stopped(&auto::ENGINE, &deep_and_narrow(1600, 150), 512 << 10);
+    assert!(stops > 10, "{stops}");
 }
 
 #[test]

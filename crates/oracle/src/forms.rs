@@ -112,6 +112,18 @@ pub fn random_graph(random: &mut Random, nodes_max: usize) -> Graph {
     formed_graph(random, form, most, width_bits)
 }
 
+/// Layers of so many states each, every one of which leads to two of the next layer.
+pub fn deep_and_narrow(layers: usize, width: usize) -> Graph {
+    let successors: Vec<Vec<usize>> = (0..layers * width)
+        .map(|node| {
+            let (layer, place) = (node / width, node % width);
+            let next = |place: usize| (layer + 1) * width + place % width;
+            if layer + 1 < layers { vec![next(place), next(place + 1)] } else { Vec::new() }
+        })
+        .collect();
+    Graph::new(&successors, &(0..width).collect::<Vec<_>>())
+}
+
 /// A random system of a given family and width.
 pub fn formed_graph(random: &mut Random, form: Form, nodes_max: usize, width_bits: u32) -> Graph {
     let successors = form.successors(nodes_max.min(nodes_for(width_bits)), random);

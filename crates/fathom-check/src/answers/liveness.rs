@@ -115,17 +115,15 @@ pub fn check(
         settings.fairness(),
         Execution::wanted(resources, monitor),
     )?;
+    let product = if property.is_weak() { product.weak() } else { product };
     let budget = resources.data_budget()?;
     let room = layer_engine::room(&budget, home);
-    let accepting = |record: &[u64]| product.is_accepting(record);
     let moves = subject.moves();
     let task = Task {
         engine: &settings.engine,
         moves: moves.as_ref(),
         bounds: None,
-        weak: property.is_weak() && settings.fair.is_empty(),
-        recurs: &|record| product.recurs(record),
-        accepting: product.accepts_by_state().then_some(&accepting),
+        acceptance: &product,
         stop_at_fault: settings.faults == Faults::Stop,
         resources,
         budget: &budget,

@@ -19,10 +19,7 @@ pub(crate) fn search(
     }
     let counted = Degeneralised::new(product);
     let part = |record: &[u64]| (counted.part(record), 0);
-    let recurs = |record: &[u64]| product.recurs(&counted.part(record));
-    let accepting = |record: &[u64]| counted.is_accepting(record);
-    let task = Task { recurs: &recurs, accepting: Some(&accepting), ..*task };
-    let mut searched = search(&counted, &task)?;
+    let mut searched = search(&counted, &Task { acceptance: &counted, ..*task })?;
     let words = product.shape().words();
     searched.lasso = searched.lasso.map(|lasso| lasso.project(words, part)).transpose()?;
     if let Some(path) = searched.fault.as_mut().and_then(|found| found.path.as_mut()) {

@@ -5,9 +5,9 @@ use std::path::Path as FilePath;
 
 use fathom_disk::budget::Budget;
 use fathom_ltl::automaton::Automaton;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::record::Checksum;
 use fathom_search::bodies::depth_first::Found;
-use fathom_search::files::closed_set::Recurs;
 use fathom_search::task::{Ending, Observer};
 use fathom_search::traces::lasso::Lasso;
 use fathom_search::traces::path::Room;
@@ -69,12 +69,8 @@ pub struct Searched {
 #[derive(Clone, Copy)]
 pub(crate) struct Task<'a> {
     pub(crate) engine: &'a Chosen,
-    /// Whether the steps of every cycle all carry every mark, or none does.
-    pub(crate) weak: bool,
-    /// Which states an accepting run may come back to for ever.
-    pub(crate) recurs: Recurs<'a>,
-    /// Which states are accepting, where that is a matter of states and there is one mark.
-    pub(crate) accepting: Option<Recurs<'a>>,
+    /// What is known of accepting runs.
+    pub(crate) acceptance: &'a dyn Acceptance,
     pub(crate) stop_at_fault: bool,
     pub(crate) resources: &'a Resources,
     pub(crate) budget: &'a Budget,

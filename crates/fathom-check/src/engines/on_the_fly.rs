@@ -29,7 +29,7 @@ pub(crate) fn search(system: &dyn TransitionSystem, task: &Task<'_>) -> Result<S
     let threads = if engine.threads == Threads::Many { task.resources.threads } else { 1 };
     let outcome = run(&AskRuns {
         system,
-        weak: task.weak,
+        acceptance: task.acceptance,
         stop_at_fault: task.stop_at_fault,
         max_depth: task.resources.max_depth,
         chosen: task.engine,

@@ -201,10 +201,10 @@ impl Choice {
             return Ok(Choice { engine: Chosen::plain(&semi_owcty::ENGINE), why });
         }
         // Only states that may recur are numbered, unless all are to be proven something of; to count them takes a look at all.
-        let numbered = if lasts && !task.weak {
+        let numbered = if lasts && !task.acceptance.is_weak() {
             None
         } else {
-            generated.kept.count(layers.len() as u64, task.recurs)?
+            generated.kept.count(layers.len() as u64, &|record| task.acceptance.recurs(record))?
         };
         let numbered = numbered.unwrap_or(layers.sum());
         let engine = if fits(numbered, FIX_POINT_BITS) {
@@ -268,9 +268,7 @@ fn passes(
     let stack = stack_volume.as_ref();
     let search = Search {
         system,
-        weak: task.weak,
-        recurs: task.recurs,
-        accepting: task.accepting,
+        acceptance: task.acceptance,
         threads,
         volume: &volume,
         stack,

@@ -40,15 +40,13 @@ const REST: Duration = Duration::from_millis(50);
 
 /// Generates all states of a product, and ends early where an accepting run shows; else finds out what follows from them all.
 pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<Searched, RunError> {
-    let (terminal, accepting) =
-        (|record: &[u64]| product.is_terminal(record), |record: &[u64]| product.is_accepting(record));
     if task.budget.limit() < LIMIT_MIN {
         return semi_external::search(product, task);
     }
     let bytes = (task.budget.limit() / PART).min(SIGN_BYTES_MAX);
     // With several marks no state is accepting by itself. Without memory for signs there are none.
     let signs = (product.shape().mark_count == 1)
-        .then(|| Early::new(product, &terminal, &accepting, bytes, task.room).ok())
+        .then(|| Early::new(product, product, bytes, task.room).ok())
         .flatten();
     // Taken before the generation begins, so that what that gets does not depend on when the hunt begins.
     let hunts = matches!(task.engine.engine.run, Run::Chooses { .. });
@@ -243,9 +241,7 @@ mod tests {
             moves: None,
             bounds: None,
             engine: &Chosen::plain(&auto::ENGINE),
-            weak: property.is_weak(),
-            recurs: &|record| product.recurs(record),
-            accepting: None,
+            acceptance: &product,
             stop_at_fault: true,
             resources: &resources,
             budget: &budget,

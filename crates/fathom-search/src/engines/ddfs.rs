@@ -60,9 +60,10 @@ pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, Search
 }
 
 fn searched(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
-    let Search { system, recurs, volume, room, observer, .. } = *search;
+    let Search { system, acceptance, volume, room, observer, .. } = *search;
+    let recurs = |record: &[u64]| acceptance.recurs(record);
     let budget = room.budget();
-    let set = ClosedSet::new(reached, recurs, system.shape(), (volume, budget), observer)?;
+    let set = ClosedSet::new(reached, &recurs, system.shape(), (volume, budget), observer)?;
     let mut visited = Numbered { set: &set, bits: Bits::new(budget, set.len(), false)?, numbers: Vec::new() };
     let words = system.shape().words();
     let spill = Spill {
@@ -75,7 +76,7 @@ fn searched(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, Searc
     let path = Spilling::new(budget, words, spill)?;
     let mut walk = Walk::new(system, columns, Box::new(path), room, observer)?;
     walk.states = Some(set.len());
-    let (cycle, finished) = if search.weak {
+    let (cycle, finished) = if acceptance.is_weak() {
         single(&mut visited, &mut walk, budget)?
     } else {
         double(search, &mut visited, &mut walk)?

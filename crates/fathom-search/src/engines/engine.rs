@@ -9,6 +9,7 @@ use std::time::Duration;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::run::Tag;
 use fathom_disk::storage::Volume;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
@@ -201,8 +202,8 @@ pub struct NamedMeasure<'a> {
 pub struct AskRuns<'a> {
     /// The system: it has one mark, and acceptance is of states.
     pub system: &'a dyn TransitionSystem,
-    /// Whether the states of every cycle are all accepting, or none is.
-    pub weak: bool,
+    /// What is known of its accepting runs.
+    pub acceptance: &'a dyn Acceptance,
     /// Whether to end at a fault.
     pub stop_at_fault: bool,
     /// The most steps of a path.

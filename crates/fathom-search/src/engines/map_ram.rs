@@ -59,14 +59,15 @@ pub fn run(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, Search
 }
 
 fn searched(search: &Search<'_>, reached: &dyn Reached) -> Result<Outcome, SearchError> {
-    let Search { system, recurs, weak, threads, graph, disk_room, volume, room, observer, .. } = *search;
+    let Search { system, acceptance, threads, graph, disk_room, volume, room, observer, .. } = *search;
+    let recurs = |record: &[u64]| acceptance.recurs(record);
     assert!(system.shape().mark_count <= 1, "several marks are counted before");
     let budget = room.budget();
-    let set = ClosedSet::new(reached, recurs, system.shape(), (volume, budget), observer)?;
+    let set = ClosedSet::new(reached, &recurs, system.shape(), (volume, budget), observer)?;
     let task = Task {
         system,
         set: &set,
-        only_marked: weak,
+        only_marked: acceptance.is_weak(),
         threads,
         graph,
         room: disk_room,
@@ -174,7 +175,8 @@ fn lasso(
     (left, state): (Bits, u64),
     figures: &mut (u64, u64),
 ) -> Result<Lasso, SearchError> {
-    let Search { system, weak, volume, room, observer, .. } = *search;
+    let Search { system, acceptance, volume, room, observer, .. } = *search;
+    let weak = acceptance.is_weak();
     let mut expander = Expander::new(system, &set, weak, 1, room.budget())?;
     // Of a weak automaton only marked steps are taken.
     let marks = if weak { 0 } else { (1 << system.shape().mark_count) - 1 };

@@ -97,7 +97,7 @@ impl<'a> Settings<'a> {
         Settings {
             stop_at_fault: ask.stop_at_fault,
             max_depth: ask.max_depth,
-            weak: ask.weak,
+            weak: ask.acceptance.is_weak(),
             stack: ask.stack.or(ask.volume).map(|volume| (volume, bytes)),
         }
     }

@@ -35,7 +35,7 @@ pub(crate) fn find(
 ) -> Result<Path, SearchError> {
     let budget = task.room.budget();
     let place = ValueRuns::new(task.volume, budget, task.system.shape(), Join::Or, PREFIX)?;
-    let mut expander = Expander::new(task.system, left, task.weak, 1, budget)?;
+    let mut expander = Expander::new(task.system, left, task.acceptance.is_weak(), 1, budget)?;
     let mut search = Search { task, place: &place, expander: &mut expander, left, gone: Deltas::default() };
     let cycle = search.cycle(marks)?;
     search.gone.remove(&place)?;
@@ -53,7 +53,7 @@ pub(crate) fn through(
 ) -> Result<Path, SearchError> {
     let budget = task.room.budget();
     let place = ValueRuns::new(task.volume, budget, task.system.shape(), Join::Or, PREFIX)?;
-    let mut expander = Expander::new(task.system, left, task.weak, 1, budget)?;
+    let mut expander = Expander::new(task.system, left, task.acceptance.is_weak(), 1, budget)?;
     let mut search = Search { task, place: &place, expander: &mut expander, left, gone: Deltas::default() };
     let cycle = match search.leg(first, Goal::To(first))? {
         Found::Way(around, _) => search.meet(around, first, marks)?,

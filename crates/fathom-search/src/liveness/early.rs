@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fathom_disk::budget::{Charge, ChargedVec};
 use fathom_disk::hash::hash_key;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 use fathom_model::steps::{Columns, Labels, Steps};
@@ -24,7 +25,6 @@ use fathom_model::system::{Description, Query, TransitionSystem};
 
 use crate::bodies::waves::{InMemory, Parent, Sink, Wave, Waves};
 use crate::error::SearchError;
-use crate::files::closed_set::Recurs;
 use crate::stores::bits::zeroed;
 use crate::task::Unobserved;
 use crate::traces::lasso::Lasso;
@@ -34,8 +34,7 @@ use crate::traces::path::{PathBuilder, Room};
 /// A system that is watched for signs of an accepting run.
 pub struct Early<'a> {
     system: &'a dyn TransitionSystem,
-    terminal: Recurs<'a>,
-    accepting: Recurs<'a>,
+    acceptance: &'a dyn Acceptance,
     /// By hash of a state: some bits of that, and the value that it carries.
     carried: ChargedVec<AtomicU64>,
     /// States that a sign is followed up for, at most.
@@ -68,11 +67,10 @@ const FOLLOWED_MAX: u64 = 16;
 const COLUMNS: Columns = Columns { actions: true, ..Columns::NONE };
 
 impl<'a> Early<'a> {
-    /// Watches a system within `bytes` of the budget. `terminal` is true of states from which every run is accepting, `accepting` of those all of whose steps carry the only mark.
+    /// Watches a system with one mark within `bytes` of the budget.
     pub fn new(
         system: &'a dyn TransitionSystem,
-        terminal: Recurs<'a>,
-        accepting: Recurs<'a>,
+        acceptance: &'a dyn Acceptance,
         bytes: usize,
         room: &Room,
     ) -> Result<Early<'a>, SearchError> {
@@ -81,8 +79,7 @@ impl<'a> Early<'a> {
         let each = system.shape().words() * 16 + STATE_BYTES;
         Ok(Early {
             system,
-            terminal,
-            accepting,
+            acceptance,
             carried: zeroed(budget, entries as u64)?,
             states_max: bytes / 2 / each,
             room: room.clone(),
@@ -99,11 +96,11 @@ impl<'a> Early<'a> {
 
     /// Looks at the steps of a state.
     fn look(&self, source: &[u64], place: usize, steps: &Steps) {
-        if (self.terminal)(source) {
+        if self.acceptance.is_terminal(source) {
             self.follow(Sign::Terminal, source);
             return;
         }
-        let own = if (self.accepting)(source) { value(hash_key(source)) } else { 0 };
+        let own = if self.acceptance.is_accepting(source) { value(hash_key(source)) } else { 0 };
         let out = own.max(self.get(hash_key(source)));
         if out == 0 {
             return;
@@ -111,7 +108,7 @@ impl<'a> Early<'a> {
         for step in steps.steps_of(place) {
             let target = steps.target(step);
             let hash = hash_key(target);
-            if value(hash) == out && (self.accepting)(target) {
+            if value(hash) == out && self.acceptance.is_accepting(target) {
                 self.follow(Sign::Carried, target);
             }
             self.carry(hash, out);
@@ -143,7 +140,7 @@ impl<'a> Early<'a> {
             return;
         }
         let lasso = match sign {
-            Sign::Terminal => walk_round(self.system, record, self.terminal, self.states_max, &self.room),
+            Sign::Terminal => walk_round(self.system, record, self.acceptance, self.states_max, &self.room),
             Sign::Carried => way_back(self.system, record, self.states_max, &self.room),
         };
         // A run that there is no room for is a hint that came to nothing.
@@ -191,7 +188,7 @@ fn value(hash: u64) -> u64 {
 fn walk_round(
     system: &dyn TransitionSystem,
     record: &[u64],
-    terminal: Recurs<'_>,
+    acceptance: &dyn Acceptance,
     states_max: usize,
     room: &Room,
 ) -> Result<Option<Lasso>, SearchError> {
@@ -205,7 +202,7 @@ fn walk_round(
         }
         places.insert(next.clone(), path.len());
         let steps = state.expand(&next)?;
-        let Some(step) = steps.steps_of(0).find(|step| terminal(steps.target(*step))) else {
+        let Some(step) = steps.steps_of(0).find(|step| acceptance.is_terminal(steps.target(*step))) else {
             return Ok(None);
         };
         path.push(&next, steps.action(step))?;

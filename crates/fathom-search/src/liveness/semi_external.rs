@@ -6,11 +6,12 @@
 use std::time::Duration;
 
 use fathom_disk::storage::Volume;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::record::Records;
 use fathom_model::system::TransitionSystem;
 
 use crate::error::SearchError;
-use crate::files::closed_set::{Reached, Recurs};
+use crate::files::closed_set::Reached;
 use crate::files::successor_graph::GraphUse;
 use crate::task::Observer;
 use crate::traces::lasso::Lasso;
@@ -22,12 +23,8 @@ use crate::traces::trace::path_through;
 pub struct Search<'a> {
     /// The system.
     pub system: &'a dyn TransitionSystem,
-    /// Whether the steps of every cycle all carry every mark, or none does.
-    pub weak: bool,
-    /// Which states an accepting run may come back to for ever: the others are generated, and not looked at again.
-    pub recurs: Recurs<'a>,
-    /// Which states have no other steps than such with the only mark, where all others have none with it; none if acceptance is of steps, or of several marks.
-    pub accepting: Option<Recurs<'a>>,
+    /// What is known of its accepting runs: states that none comes back to for ever are generated, and not looked at again.
+    pub acceptance: &'a dyn Acceptance,
     /// How many threads expand.
     pub threads: usize,
     /// Empty; whoever made it empties it.

@@ -46,10 +46,8 @@ fn signs_tell_of_accepting_runs_and_of_nothing_else() {
         let explored = explore(&graph, Limits::states(100_000)).expect("the graph is small");
         let Some(expected) = judged(&explored, &formula) else { continue };
         let budget = Budget::new(8 << 20);
-        let (is_terminal, accepts) =
-            (|record: &[u64]| product.is_terminal(record), |record: &[u64]| product.is_accepting(record));
         let room = Room::in_memory(&budget);
-        let early = Early::new(&product, &is_terminal, &accepts, 64 << 10, &room).expect("it fits");
+        let early = Early::new(&product, &product, 64 << 10, &room).expect("it fits");
         generated(&early, &budget, 1 + seed as usize % 2);
         let Some((sign, lasso)) = early.found() else {
             untold += u64::from(expected);

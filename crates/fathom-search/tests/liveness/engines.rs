@@ -7,6 +7,7 @@ use fathom_disk::storage::Volume;
 use fathom_ltl::automaton::Automaton;
 use fathom_ltl::degeneralised::Degeneralised;
 use fathom_ltl::product::{AutomatonNames, Product};
+use fathom_model::acceptance::{Acceptance, MarksAlone};
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
@@ -250,9 +251,13 @@ fn of_states(
     (bytes, threads): (usize, usize),
 ) -> Option<Lasso> {
     let counted = Degeneralised::new(system);
-    let accepting = |record: &[u64]| counted.is_accepting(record);
+    let of_states = Known {
+        recurs: &|record| recurs(&counted.part(record)),
+        states: Some(&|record| counted.is_accepting(record)),
+        ..Known::default()
+    };
     let engine = |search: &Search<'_>, reached: &dyn Reached| {
-        engine(&Search { accepting: Some(&accepting), ..*search }, reached)
+        engine(&Search { acceptance: &of_states, ..*search }, reached)
     };
     on_disk(&counted, &|record| recurs(&counted.part(record)), bytes, threads, &engine)
         .map(|lasso| projected(&lasso, system, |record| counted.part(record)))
@@ -296,7 +301,8 @@ pub(crate) fn carried_in_ram(
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
     let room = Room::in_memory(&budget);
-    let search = Search { weak, recurs, threads, ..search(system, &volume, &room) };
+    let known = Known { weak, recurs, ..Known::default() };
+    let search = Search { acceptance: &known, threads, ..search(system, &volume, &room) };
     let ask = AskGenerated { search: &search, reached: &reached, chosen, lasting: None };
     let outcome = map::run(ask).expect("the budget suffices");
     assert_eq!(outcome.lasso.is_some(), outcome.left > 0);
@@ -417,7 +423,8 @@ fn on_disk_within(
     let finished = tier.into_finished().expect("it has come to its end");
     let scratch = Volume::in_memory(512);
     let room = Room::in_memory(budget);
-    let search = Search { threads, recurs, ..search(system, &scratch, &room) };
+    let known = Known { recurs, ..Known::default() };
+    let search = Search { threads, acceptance: &known, ..search(system, &scratch, &room) };
     match engine(&search, &finished) {
         Err(SearchError::Budget(refusal)) => Err(refusal),
         other => Ok(other.expect("memory does not fail").lasso),
@@ -440,12 +447,41 @@ pub(crate) fn least(system: &dyn TransitionSystem, threads: usize, doubly: bool)
     high
 }
 
+/// What a test says of accepting runs.
+pub(crate) struct Known<'a> {
+    pub(crate) weak: bool,
+    pub(crate) recurs: Recurs<'a>,
+    pub(crate) states: Option<Recurs<'a>>,
+}
+
+impl Default for Known<'_> {
+    fn default() -> Self {
+        Known { weak: false, recurs: ALL_RECUR, states: None }
+    }
+}
+
+impl Acceptance for Known<'_> {
+    fn is_weak(&self) -> bool {
+        self.weak
+    }
+
+    fn is_of_states(&self) -> bool {
+        self.states.is_some()
+    }
+
+    fn recurs(&self, record: &[u64]) -> bool {
+        (self.recurs)(record)
+    }
+
+    fn is_accepting(&self, record: &[u64]) -> bool {
+        self.states.is_some_and(|states| states(record))
+    }
+}
+
 pub(crate) fn search<'a>(system: &'a dyn TransitionSystem, volume: &'a Volume, room: &'a Room) -> Search<'a> {
     Search {
         system,
-        weak: false,
-        recurs: ALL_RECUR,
-        accepting: None,
+        acceptance: &MarksAlone,
         threads: 1,
         volume,
         stack: None,
@@ -489,7 +525,8 @@ fn passes(
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
     let room = Room::in_memory(&budget);
-    let search = Search { weak, threads, recurs, graph, ..search(system, &volume, &room) };
+    let known = Known { weak, recurs, ..Known::default() };
+    let search = Search { acceptance: &known, threads, graph, ..search(system, &volume, &room) };
     let outcome = semi_owcty::run(&search, &reached).expect("the budget suffices");
     // There is room; without marks, and if the automaton is weak, there is no pass over all steps.
     let by_numbers = graph == GraphUse::Always && !weak && system.shape().mark_count > 0;
@@ -506,7 +543,8 @@ fn by_files_of_weak(system: &dyn TransitionSystem, recurs: Recurs<'_>) -> Option
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
     let room = Room::in_memory(&budget);
-    let search = Search { weak: true, recurs, ..search(system, &volume, &room) };
+    let known = Known { weak: true, recurs, ..Known::default() };
+    let search = Search { acceptance: &known, ..search(system, &volume, &room) };
     let outcome = owcty::run(&search, &reached).expect("the budget suffices");
     assert_eq!(outcome.lasso.is_some(), outcome.left > 0);
     assert_eq!(
@@ -528,7 +566,8 @@ fn double_once(system: &dyn TransitionSystem, recurs: Recurs<'_>, bytes: usize, 
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
     let room = Room::in_memory(&budget);
-    let search = Search { weak, recurs, ..search(system, &volume, &room) };
+    let known = Known { weak, recurs, ..Known::default() };
+    let search = Search { acceptance: &known, ..search(system, &volume, &room) };
     ddfs::run(&search, &reached).expect("the budget suffices").lasso
 }
 
@@ -555,7 +594,8 @@ pub(crate) fn maximal_once(
     let volume = Volume::in_memory(512);
     let reached = KeptLayers::new(&table, layers, system.shape()).expect("it is not too wide");
     let room = Room::in_memory(&budget);
-    let search = Search { weak, threads, recurs, graph, ..search(system, &volume, &room) };
+    let known = Known { weak, recurs, ..Known::default() };
+    let search = Search { acceptance: &known, threads, graph, ..search(system, &volume, &room) };
     let outcome = map_ram::run(&search, &reached).expect("the budget suffices");
     assert_eq!(
         outcome.graph_bytes.is_some(),

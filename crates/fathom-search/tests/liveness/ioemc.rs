@@ -3,6 +3,7 @@
 use fathom_disk::budget::Budget;
 use fathom_disk::storage::Volume;
 use fathom_ltl::degeneralised::Degeneralised;
+use fathom_model::acceptance::MarksAlone;
 use fathom_model::checked::Checked;
 use fathom_model::steps::{Columns, Steps};
 use fathom_model::system::TransitionSystem;
@@ -37,7 +38,7 @@ fn searched(
     let (outcome, costs) = ioemc::run(
         &AskRuns {
             system,
-            weak: false,
+            acceptance: &MarksAlone,
             stop_at_fault: false,
             max_depth: None,
             chosen: &Chosen::plain(&ioemc::ENGINE),

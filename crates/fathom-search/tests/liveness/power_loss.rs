@@ -11,6 +11,7 @@ use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
 use fathom_disk::storage::{Fault, FaultyStorage, Volume};
 use fathom_ltl::product::Product;
+use fathom_model::acceptance::Acceptance;
 use fathom_search::engines::{owcty, semi_owcty};
 use fathom_search::error::SearchError;
 use fathom_search::files::successor_graph::GraphUse;
@@ -20,7 +21,7 @@ use fathom_search::traces::path::Room;
 use oracle::graph::Graph;
 use oracle::random::Random;
 
-use crate::engines::{finished, product, search};
+use crate::engines::{Known, finished, product, search};
 use crate::ranks::{Certifying, TAG, audited_product, holding};
 use crate::suite::{automata, drawn};
 
@@ -52,12 +53,12 @@ fn watched(
     let volume = Volume::new(storage.clone());
     let mut directory = RunDirectory::open(&volume, TAG)?;
     let recurs = |record: &[u64]| product.recurs(record);
+    let known = Known { weak, recurs: &recurs, ..Known::default() };
     let commit_every = Duration::ZERO;
     let graph = if question.graph { GraphUse::Always } else { GraphUse::Never };
     let room = Room::in_memory(&budget);
     let search = Search {
-        weak,
-        recurs: &recurs,
+        acceptance: &known,
         threads,
         commit_every,
         graph,

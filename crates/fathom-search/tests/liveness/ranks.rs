@@ -9,6 +9,7 @@ use fathom_disk::storage::Volume;
 use fathom_ltl::automaton::{Automaton, StateId};
 use fathom_ltl::product::Product;
 use fathom_ltl::strength::{Profile, Strength, profile, saturated};
+use fathom_model::acceptance::Acceptance;
 use fathom_model::system::TransitionSystem;
 use fathom_model::tag::Tag;
 use fathom_search::engines::{owcty, semi_owcty};
@@ -23,7 +24,7 @@ use oracle::bfs::{Explored, Limits, explore};
 use oracle::graph::Graph;
 use oracle::random::Random;
 
-use crate::engines::{finished, product, search};
+use crate::engines::{Known, finished, product, search};
 use crate::formulas::judged;
 use crate::suite::{automata, drawn, rounds};
 
@@ -57,7 +58,8 @@ pub(crate) fn certified_by(
     let volume = Volume::in_memory(512);
     let mut directory = RunDirectory::open(&volume, TAG).expect("memory does not fail");
     let room = Room::in_memory(&budget);
-    let search = Search { weak, recurs, threads, ..search(system, &volume, &room) };
+    let known = Known { weak, recurs, ..Known::default() };
+    let search = Search { acceptance: &known, threads, ..search(system, &volume, &room) };
     let outcome = engine(&search, &reached, &mut directory, TAG).expect("memory does not fail");
     assert_eq!(outcome.classes.is_some(), outcome.lasso.is_none());
     drop(directory);

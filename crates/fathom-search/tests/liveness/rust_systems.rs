@@ -6,6 +6,7 @@ use fathom_ltl::formula::Formula;
 use fathom_ltl::limits::Limits as TranslationLimits;
 use fathom_ltl::parser::parse;
 use fathom_ltl::translate::translate;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::checked::Checked;
 use fathom_model::system::TransitionSystem;
 use oracle::bfs::{Limits, explore};

@@ -7,6 +7,7 @@ use fathom_ltl::limits::Limits as TranslationLimits;
 use fathom_ltl::strength::{Strength, profile, saturated};
 use fathom_ltl::translate::translate;
 use fathom_ltl::word::Lasso as Word;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::checked::Checked;
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::owcty;

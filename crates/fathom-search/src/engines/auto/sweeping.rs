@@ -14,7 +14,7 @@ use crate::error::SearchError;
 use crate::progress::choose::{Choice, Forecast};
 use crate::progress::measure::Measure;
 use crate::progress::sample::Sample;
-use crate::task::{Ending, Task};
+use crate::task::{Ending, Observer, Task};
 
 /// Steps that are looked at.
 const SAMPLE_STEPS: usize = 50_000;
@@ -27,10 +27,24 @@ enum Chosen<'a> {
     Sampled(Measure),
 }
 
+/// The search is to stop, and was told so while a measure was chosen: the one by layers says how far it had come.
+struct Heard;
+
+impl Observer for Heard {
+    fn stop(&self) -> bool {
+        true
+    }
+}
+
 /// Goes on in the order of progress, if there is a measure for it; else by layers.
 pub(super) fn instead(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let volume = (ask.place.volume)()?;
-    let Some(chosen) = choose(ask)? else { return by_layers(ask, &volume) };
+    let chosen = match choose(ask) {
+        Ok(Some(chosen)) => chosen,
+        Ok(None) => return by_layers(ask.task, ask, &volume),
+        Err(SearchError::Stopped) => return by_layers(ask.task.watched_by(&Heard), ask, &volume),
+        Err(error) => return Err(error),
+    };
     clear(&volume)?;
     let name = match &chosen {
         Chosen::Given(measure) => measure.name.to_owned(),
@@ -56,7 +70,7 @@ pub(super) fn instead(ask: &Ask<'_>) -> Result<Answer, SearchError> {
         drop((policy, outcome));
         clear(&volume)?;
         observer.abandoned(0);
-        return by_layers(ask, &volume);
+        return by_layers(ask.task, ask, &volume);
     }
     let used = Some(policy.disk_use());
     let (kept, measure) = (Kept::Stages(Box::new(policy.into_stages())), Some(name));
@@ -72,8 +86,8 @@ fn clear(volume: &Volume) -> Result<(), SearchError> {
 }
 
 /// Goes on by layers, from the start or from what is committed.
-fn by_layers(ask: &Ask<'_>, volume: &Volume) -> Result<Answer, SearchError> {
-    let (tier, outcome) = tier::run(ask.task, (volume, false), tier::options(ask))?;
+fn by_layers(task: Task<'_>, ask: &Ask<'_>, volume: &Volume) -> Result<Answer, SearchError> {
+    let (tier, outcome) = tier::run(task, (volume, false), tier::options(ask))?;
     super::answer(super::Kept::Tier(Box::new(tier)), outcome)
 }
 

@@ -98,7 +98,8 @@ pub fn run(ask: AskGenerated<'_>) -> Result<Outcome, SearchError> {
 
 fn searched(ask: AskGenerated<'_>) -> Result<Outcome, SearchError> {
     let AskGenerated { search, reached, chosen, mut lasting } = ask;
-    let Search { system, recurs, volume, room, .. } = *search;
+    let Search { system, acceptance, volume, room, .. } = *search;
+    let recurs = |record: &[u64]| acceptance.recurs(record);
     assert!(system.shape().mark_count <= 1, "several marks are counted before");
     let place = ValueRuns::new(volume, room.budget(), system.shape(), Join::Max, PREFIX)?;
     let committed = match &mut lasting {
@@ -119,9 +120,9 @@ fn searched(ask: AskGenerated<'_>) -> Result<Outcome, SearchError> {
         Some(Committed { position, kept, snapshot, made, files, .. }) => {
             place.resume(made);
             place.set_committed(files);
-            (Kept { recurs, run: place.open(&kept)? }, position, snapshot)
+            (Kept { recurs: &recurs, run: place.open(&kept)? }, position, snapshot)
         }
-        None => (Kept { recurs, run: numbering.numbered(recurs)? }, Position::default(), None),
+        None => (Kept { recurs: &recurs, run: numbering.numbered(&recurs)? }, Position::default(), None),
     };
     let mut outcome = Outcome { taken_up, stored_bytes: kept.run.bytes(), ..Outcome::default() };
     let found = {
@@ -227,10 +228,11 @@ impl Rounds<'_, '_, '_> {
         found: &AtomicU64,
         outcome: &mut Outcome,
     ) -> Result<Option<Deltas>, SearchError> {
-        let Search { system, weak, threads, disk_room, observer, accepting, .. } = *self.search;
+        let Search { system, acceptance, threads, disk_room, observer, .. } = *self.search;
+        let weak = acceptance.is_weak();
         let (place, note) = (self.numbering.place, self.numbering.order.to_word());
         let budget = place.budget();
-        let by_state = weak || accepting.is_some() || system.shape().mark_count == 0;
+        let by_state = weak || acceptance.is_of_states() || system.shape().mark_count == 0;
         let mut files = ByFile::new(kept, place, Carried { by_state, found }, observer, disk_room);
         if let Some(snapshot) = self.taken_up.take() {
             files = files.taken_up(&snapshot)?;
@@ -288,7 +290,7 @@ fn lasso(
     figures: &mut (u64, u64),
 ) -> Result<Lasso, SearchError> {
     // Of a weak automaton only marked steps are taken.
-    let marks = if search.weak { 0 } else { (1 << search.system.shape().mark_count) - 1 };
+    let marks = if search.acceptance.is_weak() { 0 } else { (1 << search.system.shape().mark_count) - 1 };
     let cycle = cycle_on_disk::through(search, &kept, state, marks, figures)?;
     drop(kept);
     with_stem(search, reached, &cycle)

@@ -53,7 +53,8 @@ impl Order {
 impl Numbering<'_> {
     /// Whether a state is a candidate at first.
     fn is_candidate(&self, state: &[u64]) -> bool {
-        self.search.accepting.filter(|_| !self.search.weak).is_none_or(|accepting| accepting(state))
+        let acceptance = self.search.acceptance;
+        acceptance.is_weak() || !acceptance.is_of_states() || acceptance.is_accepting(state)
     }
 
     /// What was reached and may recur, in one run, each with its number if it is a candidate, else 0.

@@ -89,9 +89,11 @@ fn proven(
     reached: &dyn Reached,
     mut certificate: Option<Certificate<'_>>,
 ) -> Result<Outcome, SearchError> {
-    let Search { system, weak, recurs, volume, room, .. } = *search;
+    let Search { system, acceptance, volume, room, .. } = *search;
+    let weak = acceptance.is_weak();
+    let may_recur = |record: &[u64]| acceptance.recurs(record);
     // Ranks of an automaton that is not weak are of all states.
-    let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { recurs };
+    let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { &may_recur };
     let place = ValueRuns::new(volume, room.budget(), system.shape(), Join::SumAndBit, PREFIX)?;
     let (mut outcome, kept, ranks) = match &mut certificate {
         Some((directory, tag)) => {
@@ -151,7 +153,7 @@ struct Begun<'r> {
 
 fn begun<'r>(search: &Search<'_>, kept: Kept<'r>) -> Begun<'r> {
     let position = Position { before: kept.run.count(), ..Position::default() };
-    let by_state = search.accepting.is_some() && !search.weak;
+    let by_state = search.acceptance.is_of_states() && !search.acceptance.is_weak();
     let numbers = if by_state { Numbers::BY_STATE } else { Numbers::UNKNOWN };
     Begun { kept, position, numbers, snapshot: None }
 }
@@ -163,7 +165,8 @@ fn passes<'a>(
     begun: Begun<'a>,
     mut lasting: Option<(&RankLog, PassCommits<'_>)>,
 ) -> Result<(Outcome, Kept<'a>), SearchError> {
-    let Search { system, weak, threads, disk_room, observer, .. } = *search;
+    let Search { system, acceptance, threads, disk_room, observer, .. } = *search;
+    let weak = acceptance.is_weak();
     let threads = threads_within(place.budget(), system.shape(), threads);
     let passes = Passes { system, only_marked: weak, threads, place, room: disk_room, observer };
     let Begun { kept, mut position, numbers, snapshot: taken_up } = begun;
@@ -207,7 +210,7 @@ fn ranked_passes<'a>(
         }
         None => {
             let kept = Kept { recurs, run: in_order(search, reached, recurs, place)? };
-            if search.weak {
+            if search.acceptance.is_weak() {
                 ranks.take_others(reached, recurs, search.observer)?;
             }
             (ranks, begun(search, kept))
@@ -228,9 +231,10 @@ fn in_order(
     recurs: Recurs<'_>,
     place: &ValueRuns,
 ) -> Result<Run, SearchError> {
-    let Search { volume, observer, accepting, .. } = *search;
+    let Search { volume, observer, acceptance, .. } = *search;
+    let of_states = acceptance.is_of_states();
     let (budget, words) = (place.budget(), place.words());
-    let number = |key: &[u64]| accepting.map_or(0, |accepting| u64::from(accepting(key)) * MARKED);
+    let number = |key: &[u64]| u64::from(of_states && acceptance.is_accepting(key)) * MARKED;
     let mut writer = place.writer()?;
     reached.visit_sorted(volume, budget, observer, budget.free() / ORDER_PART, &mut |keys| {
         if observer.stop() {
@@ -249,9 +253,9 @@ fn lasso(
     kept: Kept<'_>,
     figures: &mut (u64, u64),
 ) -> Result<Lasso, SearchError> {
-    let Search { system, weak, .. } = *search;
+    let Search { system, acceptance, .. } = *search;
     // On a cycle of marked steps every mark is met.
-    let mark_count = if weak { 0 } else { system.shape().mark_count };
+    let mark_count = if acceptance.is_weak() { 0 } else { system.shape().mark_count };
     let marks = if mark_count >= 64 { u64::MAX } else { (1 << mark_count) - 1 };
     let cycle = cycle_on_disk::find(search, &kept, marks, figures)?;
     drop(kept);

@@ -82,10 +82,12 @@ fn proven(
     reached: &dyn Reached,
     mut certificate: Option<Certificate<'_>>,
 ) -> Result<Outcome, SearchError> {
-    let Search { system, weak, volume, room, observer, .. } = *search;
+    let Search { system, acceptance, volume, room, observer, .. } = *search;
+    let weak = acceptance.is_weak();
     let budget = room.budget();
     // Ranks of an automaton that is not weak are of all states.
-    let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { search.recurs };
+    let may_recur = |record: &[u64]| acceptance.recurs(record);
+    let recurs = if certificate.is_some() && !weak { ALL_RECUR } else { &may_recur };
     let set = match &mut certificate {
         Some((directory, _)) => {
             ClosedSet::committed(reached, recurs, system.shape(), directory, budget, observer)?
@@ -132,9 +134,19 @@ fn proven(
 }
 
 fn task<'a>(search: &Search<'a>, set: &'a ClosedSet<'a>) -> Task<'a> {
-    let Search { system, weak, threads, graph, disk_room, volume, observer, .. } = *search;
+    let Search { system, acceptance, threads, graph, disk_room, volume, observer, .. } = *search;
     let budget = search.room.budget();
-    Task { system, set, only_marked: weak, threads, graph, room: disk_room, volume, budget, observer }
+    Task {
+        system,
+        set,
+        only_marked: acceptance.is_weak(),
+        threads,
+        graph,
+        room: disk_room,
+        volume,
+        budget,
+        observer,
+    }
 }
 
 /// Passes that tell ranks, from the last checkpoint on; the ranks, and how many rounds were over there.
@@ -145,7 +157,8 @@ fn ranked_passes(
     recurs: Recurs<'_>,
     (directory, tag): &mut Certificate<'_>,
 ) -> Result<(Eliminated, Option<RankLog>, Option<u64>), SearchError> {
-    let Search { system, weak, room, commit_every, .. } = *search;
+    let Search { system, acceptance, room, commit_every, .. } = *search;
+    let weak = acceptance.is_weak();
     let budget = room.budget();
     let committed = Committed::of(directory, set.len(), budget)?;
     let mut log = RankLog::new(directory, *tag, system.shape(), weak, budget)?;
@@ -170,7 +183,8 @@ fn lasso(
     mut left: Bits,
     visits: &mut (u64, u64),
 ) -> Result<Lasso, SearchError> {
-    let Search { system, weak, volume, room, observer, .. } = *search;
+    let Search { system, acceptance, volume, room, observer, .. } = *search;
+    let weak = acceptance.is_weak();
     let budget = room.budget();
     let mut expander = Expander::new(system, &set, weak, 1, budget)?;
     // On a cycle of marked steps every mark is met.
