@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use command::{Ran, fathom, model};
+use command::{Ran, fathom, model, run};
 
 /// What is violated or reached in models of at most so many states, as they say themselves: model and options.
 fn goals(states_max: u64) -> Vec<(PathBuf, Vec<String>)> {
@@ -146,4 +146,12 @@ fn what_holds_up_to_a_depth_that_is_assumed_holds_on_that_assumption() {
         assert_eq!(seen["assumptions"].as_array().map(Vec::len), Some(0), "{engine}");
         assert_eq!(seen["states"], 195, "{engine}");
     }
+}
+
+#[test]
+fn a_window_is_a_number_or_follows_by_itself() {
+    let ran = run(&["explore", &model("frogs.dve"), "--engine", "layered", "-E", "layers=some"]);
+    assert_eq!(ran.code, Some(2));
+    let told = "the option layers of the engine layered is a number or a word, N|auto, not \"some\"";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
 }

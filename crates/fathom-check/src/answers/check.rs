@@ -5,7 +5,7 @@
 use fathom_search::engines::engine::{Chosen, Kept};
 use std::time::Instant;
 
-use fathom_disk::budget::BUDGET_BYTES_MIN;
+use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget, Charge};
 use fathom_model::span::Span;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::{Query, TransitionSystem};
@@ -218,10 +218,7 @@ pub fn check(
         tuning: Tuning::default(),
     };
     let budget = resources.data_budget()?;
-    // What a path needs is put aside, so that a search that has used up its memory can still tell what it found; but not of the least that a search needs.
-    let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
-    let spare = budget.free().saturating_sub(BUDGET_BYTES_MIN);
-    let reserve = budget.charge("trace", aside.min(spare / 16)).map_err(SearchError::from)?;
+    let reserve = reserve_for_paths(&budget, system.system())?;
     let measure = progress::measure(engine, subject, system.system(), resources, monitor)?;
     let measure = measure.or_else(|| layer_engine::distance(engine, subject, plan));
     let searched = layer_engine::search(
@@ -275,6 +272,13 @@ pub fn check(
 /// No run stands behind what a search found.
 pub(crate) fn no_run(property: &str) -> RunError {
     RunError::Asymmetric { property: property.to_owned() }
+}
+
+/// What a path needs, put aside so that a search that has used up its memory can still tell what it found; but not of the least that a search needs.
+fn reserve_for_paths(budget: &Budget, system: &dyn TransitionSystem) -> Result<Charge, SearchError> {
+    let aside = Steps::bytes_for(system.shape(), Columns::ALL, PATH_STEPS);
+    let spare = budget.free().saturating_sub(BUDGET_BYTES_MIN);
+    Ok(budget.charge("trace", aside.min(spare / 16))?)
 }
 
 /// Room for steps that is put aside for rebuilding paths.

@@ -167,8 +167,8 @@ pub enum OptionValue {
     Expression,
     /// A number that is not 0.
     Number,
-    /// A number, 0 too, or one of these words.
-    Count(&'static [&'static str]),
+    /// A number, 0 too, or a word: as help shows it, `N|word`.
+    Count(&'static str),
     /// A number between 0 and 1, neither of them; or one of these words.
     Share(&'static [&'static str]),
 }
@@ -393,10 +393,7 @@ impl fmt::Display for OptionValue {
             OptionValue::OneOf(words) => formatter.write_str(&words.join("|")),
             OptionValue::Expression => formatter.write_str("EXPRESSION"),
             OptionValue::Number => formatter.write_str("N"),
-            OptionValue::Count(words) => {
-                formatter.write_str("N")?;
-                words.iter().try_for_each(|word| write!(formatter, "|{word}"))
-            }
+            OptionValue::Count(form) => formatter.write_str(form),
             OptionValue::Share(words) => {
                 formatter.write_str("SHARE")?;
                 words.iter().try_for_each(|word| write!(formatter, "|{word}"))
@@ -460,13 +457,12 @@ impl Chosen {
                 "the option {key} of the engine {name} is a number from 1 on, not {value:?}"
             )));
         }
-        if let OptionValue::Count(words) = known.value
-            && !words.contains(&value)
+        if let OptionValue::Count(form) = known.value
             && value.parse::<u64>().is_err()
+            && !form.split('|').skip(1).any(|word| word == value)
         {
             return Err(OptionError(format!(
-                "the option {key} of the engine {name} is a number{}; {value:?} is not",
-                words.iter().map(|word| format!(", or {word}")).collect::<String>()
+                "the option {key} of the engine {name} is a number or a word, {form}, not {value:?}"
             )));
         }
         if let OptionValue::Share(words) = known.value

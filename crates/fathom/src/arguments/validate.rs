@@ -192,9 +192,10 @@ fn refuse_only_nothing(questions: &Questions) -> Result<(), UsageError> {
 }
 
 /// The same, with no state taken to be deeper than that.
-fn assuming_depth(resources: Resources, depth: Option<u64>) -> Resources {
-    let (max_depth, assume_depth) = (resources.max_depth.or(depth), depth.is_some());
-    Resources { max_depth, assume_depth, ..resources }
+fn assuming_depth(mut resources: Resources, depth: Option<u64>) -> Resources {
+    resources.max_depth = resources.max_depth.or(depth);
+    resources.assume_depth = depth.is_some();
+    resources
 }
 
 /// Where stages are no layers, nobody knows how deep a state is.

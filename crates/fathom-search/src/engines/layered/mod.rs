@@ -74,7 +74,7 @@ pub static ENGINE: Engine = Engine {
     options: &[
         EngineOption {
             key: "layers",
-            value: OptionValue::Count(&["auto"]),
+            value: OptionValue::Count("N|auto"),
             required: false,
             help: "layers on disk that new states are compared with (auto: as far back as steps were seen to lead)",
         },
