@@ -40,8 +40,11 @@ const LENGTHS: [Length; 6] = [
     Length::Layers(u64::MAX),
 ];
 
-/// Sizes that suit the budget; images of few states; and several shards, however little memory there is.
-const SIZES: [Option<fn(Sizes) -> Sizes>; 5] = [
+/// Sizes in place of those that suit the budget.
+type Choice = Option<fn(Sizes) -> Sizes>;
+
+/// Sizes that suit the budget, and images of few states.
+const SIZES: [Choice; 5] = [
     None,
     Some(|sizes| Sizes { image_entries: 1, ..sizes }),
     Some(|sizes| Sizes { image_entries: 2, ..sizes }),
@@ -64,7 +67,7 @@ struct Way {
     drops: bool,
     image: bool,
     count: bool,
-    sizes: Option<fn(Sizes) -> Sizes>,
+    sizes: Choice,
 }
 
 const PLAIN: Way = Way {
@@ -331,7 +334,7 @@ fn a_window_that_follows_back_edges_misses_few() {
     let graph = Graph::new(&successors, &[0]);
     let judge = explore(&graph, Limits::states(10_000)).expect("it is small");
     let visits = |length| {
-        let sizes: Option<fn(Sizes) -> Sizes> = Some(|sizes| Sizes { image_entries: 20, ..sizes });
+        let sizes: Choice = Some(|sizes| Sizes { image_entries: 20, ..sizes });
         let way = Way { bytes: 256 << 10, length, sizes, ..PLAIN };
         let volume = Volume::in_memory(64);
         let (policy, outcome, _) =

@@ -297,7 +297,7 @@ mod tests {
                 match (missed.is_empty(), before) {
                     (true, None) => panic!("a key is met that was never offered"),
                     (false, Some(there)) => {
-                        assert!(there < image.complete_from(), "a complete layer has its states")
+                        assert!(there < image.complete_from(), "a complete layer has its states");
                     }
                     _ => {}
                 }
