@@ -23,6 +23,8 @@ pub struct Resources {
     pub time_limit: Option<Duration>,
     /// The last layer whose states are expanded.
     pub max_depth: Option<u64>,
+    /// Whether no state is taken to be deeper than that: then what is not violated up to there holds, on that assumption.
+    pub assume_depth: bool,
 }
 
 impl Resources {
@@ -35,6 +37,7 @@ impl Resources {
             jit: true,
             time_limit: None,
             max_depth: None,
+            assume_depth: false,
         }
     }
 

@@ -17,7 +17,7 @@ use fathom_check::questions::property::{DeadlockKind, PropertyKind};
 use fathom_check::resources::Resources;
 use fathom_model::expression::Overflow;
 use fathom_search::engines::engine::Chosen;
-use fathom_search::engines::{positions, ram};
+use fathom_search::engines::{layered, positions, ram};
 use oracle::bfs::{Explored, Limits, explore};
 
 /// Models with more states are run once.
@@ -54,6 +54,49 @@ fn every_model_is_what_it_says() {
     }
 }
 
+/// A model with a state that has thousands of steps.
+const MANY_STEPS: &str = "fan.dve";
+
+/// Models with more states are not searched with every window.
+const WINDOWED: u64 = 20_000;
+
+#[test]
+fn every_model_is_what_it_says_whatever_layers_it_is_compared_with() {
+    let engine = &layered::ENGINE;
+    let windows = ["layers=0", "layers=1", "layers=2", "layers=5", "layers=auto"];
+    for (number, path) in expectations::models().into_iter().enumerate() {
+        let expected = expectations::read(&path);
+        if expected.states > WINDOWED {
+            continue;
+        }
+        let options = ModelOptions {
+            overflow: if expected.wrap { Overflow::Wrap } else { Overflow::Fault },
+            ..ModelOptions::default()
+        };
+        let model = Model::read(&path, &options).unwrap_or_else(|error| panic!("{error}"));
+        let plain = compare(&path, &model, &expected, &Chosen::plain(&ram::ENGINE), true, 1);
+        for (turn, window) in windows.into_iter().enumerate() {
+            let turn = number + turn;
+            let others = ["drop=no", "drop=yes"][turn % 2];
+            let image = ["ram-image=on", "ram-image=off"][turn / 2 % 2];
+            let chosen = Chosen::with(engine, [window, others, image]).expect("these are its options");
+            // The steps of a state must fit besides.
+            let least = if path.ends_with(MANY_STEPS) { 2 << 20 } else { 256 << 10 };
+            let data_budget = Some([least, 4 << 20][turn % 2]);
+            let threads = 1 + turn % 2;
+            let resources = Resources { threads, data_budget, ..Resources::of_this_machine() };
+            let checked = compare_within(&path, &model, &expected, &chosen, &resources);
+            let trace = |checked: &Checked| -> Vec<_> {
+                checked.answers.iter().map(|answer| answer.trace.clone()).collect()
+            };
+            assert_eq!(trace(&checked), trace(&plain), "{} {window}: traces differ", path.display());
+            let counts = &checked.exploration.counts;
+            assert!(counts.visits * 2 <= expected.states * 5, "{} {window}: {counts:?}", path.display());
+            assert_eq!(counts.checksum, plain.exploration.counts.checksum, "{} {window}", path.display());
+        }
+    }
+}
+
 /// Checks a model with one engine and compares everything with what it says.
 fn compare(
     path: &Path,
@@ -63,12 +106,24 @@ fn compare(
     jit: bool,
     threads: usize,
 ) -> Checked {
-    let plan = plan(model, expected);
     let resources = Resources { threads, jit, ..Resources::of_this_machine() };
-    let checked = check(model, &plan, engine, Stop::Never, &resources, &Clock::new(None), None)
+    compare_within(path, model, expected, engine, &resources)
+}
+
+/// The same, with these resources.
+fn compare_within(
+    path: &Path,
+    model: &Model,
+    expected: &Expectations,
+    engine: &Chosen,
+    resources: &Resources,
+) -> Checked {
+    let plan = plan(model, expected);
+    let (threads, jit) = (resources.threads, resources.jit);
+    let checked = check(model, &plan, engine, Stop::Never, resources, &Clock::new(None), None)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let possible =
-        plan.possibilities.iter().map(|it| possibility::check(model, it, &resources, &Clock::new(None)));
+        plan.possibilities.iter().map(|it| possibility::check(model, it, resources, &Clock::new(None)));
     let possible: Vec<Answer> = possible
         .flat_map(|it| it.unwrap_or_else(|error| panic!("{}: {error}", path.display())).answers)
         .collect();

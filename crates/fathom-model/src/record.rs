@@ -157,6 +157,11 @@ impl Checksum {
     pub fn merge(&mut self, other: Checksum) {
         self.0 = self.0.wrapping_add(other.0);
     }
+
+    /// Takes records away that were added.
+    pub fn take_away(&mut self, other: Checksum) {
+        self.0 = self.0.wrapping_sub(other.0);
+    }
 }
 
 impl std::fmt::Display for Checksum {

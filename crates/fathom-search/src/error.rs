@@ -49,6 +49,11 @@ pub enum SearchError {
         "the run was searched by progress, so its stages are no layers: it is taken up by the engine that began it"
     )]
     NoLayers,
+    /// What was committed is of a search that may have visited states twice, and somebody else is to go on with it.
+    #[error(
+        "the run may have visited states twice, which other engines cannot tell: it is taken up by the engine that began it"
+    )]
+    Visits,
     /// What was committed is of another version of the format.
     #[error(
         "the search was written in version {found} of the format, and this build reads {reads}: it cannot be resumed"

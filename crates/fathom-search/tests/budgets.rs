@@ -12,6 +12,7 @@ use fathom_model::span::Span;
 use fathom_model::steps::{Columns, Fault, Steps};
 use fathom_model::system::TransitionSystem;
 use fathom_search::bodies::stages::{StagePolicy, run};
+use fathom_search::engines::layered::{self, Length, RecentLayers};
 use fathom_search::engines::stern_dill::{self, SternDill};
 use fathom_search::engines::tier::{Options, Plan, Tier};
 use fathom_search::error::SearchError;
@@ -31,6 +32,7 @@ const WIDTHS: [u32; 8] = [20, 64, 129, 300, 513, 750, 1025, 2000];
 enum Engine {
     Tier(Plan),
     SternDill,
+    Layered,
 }
 
 /// So many nodes in wide layers, in thousands of narrow ones, or in layers of one size with steps back to all of them.
@@ -75,6 +77,15 @@ fn search(
         Engine::SternDill => {
             let options = stern_dill::Options::unlasting();
             let opened = SternDill::open(&volume, &budget, shape, threads, options);
+            let (policy, _) = opened.map_err(|error| format!("open: {error}"))?;
+            drop(steps);
+            to_the_end(graph, judge, policy, &budget, threads)
+        }
+        Engine::Layered => {
+            // As far back as there are layers: what is compared with all of them is compared with more than ever.
+            let options =
+                layered::Options { length: Length::Layers(u64::MAX), ..layered::Options::unlasting() };
+            let opened = RecentLayers::open(&volume, &budget, shape, threads, options);
             let (policy, _) = opened.map_err(|error| format!("open: {error}"))?;
             drop(steps);
             to_the_end(graph, judge, policy, &budget, threads)
@@ -161,7 +172,7 @@ fn any_budget_that_is_accepted_suffices_to_the_end_however_wide_records_are() {
 
 #[test]
 fn any_budget_suffices_where_everything_known_is_read_for_every_layer() {
-    for engine in [Engine::Tier(Plan::Scan), Engine::SternDill] {
+    for engine in [Engine::Tier(Plan::Scan), Engine::SternDill, Engine::Layered] {
         let mut random = Random::new(4);
         let random = std::cell::RefCell::new(&mut random);
         let budgets = |width_bits| spread(width_bits, &mut random.borrow_mut(), 3);

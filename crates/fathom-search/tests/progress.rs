@@ -114,6 +114,7 @@ fn by_itself_a_deep_and_narrow_search_goes_by_progress() {
         limit: None,
         commit_every: std::time::Duration::MAX,
         keep_layers: true,
+        count: true,
     };
     let budget = Budget::new(512 << 10);
     let chosen = Chosen::plain(&auto::ENGINE);

@@ -129,6 +129,7 @@ fn answer_of(
         limit: None,
         commit_every: std::time::Duration::MAX,
         keep_layers: true,
+        count: true,
     };
     let values = |records: Records<'_>, values: &mut Vec<u64>| {
         values.extend(records.iter().map(|record| record[0] / 7));

@@ -270,6 +270,17 @@ fn stern_and_dill_find_the_same() {
 
 #[test]
 fn stern_and_dill_killed_again_and_again_find_the_same_and_prove_it() {
+    kill_again_and_again("stern-dill", &[]);
+}
+
+#[test]
+fn a_search_of_recent_layers_killed_again_and_again_finds_the_same_and_proves_it() {
+    // Steps lead one layer back, so much is missed with this window.
+    kill_again_and_again("layered", &["-E", "layers=0"]);
+}
+
+/// Kills a search with an engine and resumes it until it comes to its end, which is that of one that is not disturbed and is proved.
+fn kill_again_and_again(engine: &str, options: &[&str]) {
     let kills = if std::env::var_os("FATHOM_LONG").is_some() { 100 } else { 3 };
     let (name, path) = ("nine_puzzle.dve", model("nine_puzzle.dve"));
     let expected = undisturbed(name);
@@ -282,7 +293,8 @@ fn stern_and_dill_killed_again_and_again_find_the_same_and_prove_it() {
         let ran = loop {
             let (ram, threads) = (["24MiB", "64MiB"][random.below(2)], ["1", "2"][random.below(2)]);
             let mut words = on_disk(&path, &folder);
-            words[3] = "stern-dill";
+            words[3] = engine;
+            words.extend(options);
             words.extend(search_folder::resume(&folder));
             words.extend(["--commit-every", "10ms", "--ram", ram, "--threads", threads]);
             let mut child =
@@ -298,7 +310,7 @@ fn stern_and_dill_killed_again_and_again_find_the_same_and_prove_it() {
             resumed += usize::from(search_folder::manifest(&Path::new(&folder).join("states")).is_some());
         };
         assert_eq!((ran.code, facts(&ran)), (Some(0), expected.clone()), "{}", ran.stderr);
-        assert_eq!(ran.json()["engine"], "stern-dill");
+        assert_eq!(ran.json()["engine"], engine);
         assert!(ran.json()["disk"]["at_rest"].as_u64() > Some(0), "{}", ran.stdout);
         let audit = run(&["audit", &folder]);
         assert_eq!(audit.code, Some(0), "{}{}", audit.stdout, audit.stderr);

@@ -58,6 +58,7 @@ fn states(model: &Model, source: &ModelSettings, folder: &Path) -> Result<(), Bo
         fair: &[],
         strong: false,
         max_depth: None,
+        assumed_depth: None,
     };
     println!("taken for granted: {:?}", choices.assumptions(model, None));
     Ok(())

@@ -5,7 +5,7 @@
 use fathom_search::engines::engine::{Chosen, Kept};
 use std::time::Instant;
 
-use fathom_disk::budget::BUDGET_BYTES_MIN;
+use fathom_disk::budget::{BUDGET_BYTES_MIN, Budget, Charge};
 use fathom_model::span::Span;
 use fathom_model::steps::{Columns, Labels, Steps};
 use fathom_model::system::{Query, TransitionSystem};
@@ -186,8 +186,14 @@ impl Checked {
         let limits = [self.exploration.limit, later.exploration.limit];
         let others = limits.into_iter().flatten().find(|limit| *limit != Limit::Violation);
         let limit = others.or(limits[0]).or(limits[1]);
-        Checked::new(answers, Exploration { limit, ..later.exploration }, stop)
+        let assumed_depth = self.exploration.assumed_depth.or(later.exploration.assumed_depth);
+        Checked::new(answers, Exploration { limit, assumed_depth, ..later.exploration }, stop)
     }
+}
+
+/// Whether a search that ended like that is taken to have seen all states, though it has not.
+fn assumes_end(ending: Ending, resources: &Resources) -> bool {
+    ending == Ending::Depth && resources.assume_depth
 }
 
 /// Answers all questions of a plan in one breadth-first exploration: runs that are shown are the shortest, and the same for
@@ -212,10 +218,7 @@ pub fn check(
         tuning: Tuning::default(),
     };
     let budget = resources.data_budget()?;
-    // What a path needs is put aside, so that a search that has used up its memory can still tell what it found; but not of the least that a search needs.
-    let aside = Steps::bytes_for(system.system().shape(), Columns::ALL, PATH_STEPS);
-    let spare = budget.free().saturating_sub(BUDGET_BYTES_MIN);
-    let reserve = budget.charge("trace", aside.min(spare / 16)).map_err(SearchError::from)?;
+    let reserve = reserve_for_paths(&budget, system.system())?;
     let measure = progress::measure(engine, subject, system.system(), resources, monitor)?;
     let measure = measure.or_else(|| layer_engine::distance(engine, subject, plan));
     let searched = layer_engine::search(
@@ -236,6 +239,7 @@ pub fn check(
         searched: &searched,
         room: &layer_engine::room(&budget, home),
         threads: resources.threads,
+        assumes_end: assumes_end(searched.outcome.ending, resources),
         observer: &*monitor.tracing(),
     };
     let answers = tracer.answers(monitor)?;
@@ -246,11 +250,13 @@ pub fn check(
         // States that have lost their steps to the constraint are among them.
         counts.deadlocks = None;
     }
+    let assumed_depth = resources.max_depth.filter(|_| assumes_end(outcome.ending, resources));
     let exploration = Exploration {
         engine,
+        assumed_depth,
         store: None,
         automaton: None,
-        limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),
+        limit: gave_up.or_else(|| limit_of(outcome.ending, monitor).filter(|_| assumed_depth.is_none())),
         counts,
         record_bits: system.system().shape().width_bits,
         coverage: subject.program().and_then(|program| Coverage::of(program, &outcome.actions_taken)),
@@ -267,6 +273,13 @@ pub fn check(
 /// No run stands behind what a search found.
 pub(crate) fn no_run(property: &str) -> RunError {
     RunError::Asymmetric { property: property.to_owned() }
+}
+
+/// What a path needs, put aside so that a search that has used up its memory can still tell what it found; but not of the least that a search needs.
+fn reserve_for_paths(budget: &Budget, system: &dyn TransitionSystem) -> Result<Charge, SearchError> {
+    let aside = Steps::bytes_for(system.shape(), Columns::ALL, PATH_STEPS);
+    let spare = budget.free().saturating_sub(BUDGET_BYTES_MIN);
+    Ok(budget.charge("trace", aside.min(spare / 16))?)
 }
 
 /// Room for steps that is put aside for rebuilding paths.
@@ -358,6 +371,8 @@ struct Tracer<'a> {
     searched: &'a Searched,
     room: &'a Room,
     threads: usize,
+    /// Whether the search is taken to be complete, whatever ended it.
+    assumes_end: bool,
     observer: &'a dyn Observer,
 }
 
@@ -365,7 +380,7 @@ impl Tracer<'_> {
     /// The answers to all questions of the plan.
     fn answers(&self, monitor: &dyn Monitor) -> Result<Vec<Answer>, RunError> {
         let (plan, outcome) = (self.plan, &self.searched.outcome);
-        let complete = outcome.ending == Ending::Complete;
+        let complete = outcome.ending == Ending::Complete || self.assumes_end;
         let mut answers = Vec::new();
         for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
             let trace = finding.as_ref().map(|finding| self.shown(number, finding));
@@ -384,7 +399,7 @@ impl Tracer<'_> {
 
     /// The run to a finding, replayed.
     fn shown(&self, number: usize, finding: &Finding) -> Result<Trace, RunError> {
-        let Tracer { subject, plan, system, searched, room, threads, observer } = *self;
+        let Tracer { subject, plan, system, searched, room, threads, observer, .. } = *self;
         let to = |record: &Vec<u64>| {
             searched.path_to(system.system(), room, observer, threads, (finding.layer, record))
         };

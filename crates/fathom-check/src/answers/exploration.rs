@@ -27,6 +27,8 @@ pub struct Exploration {
     pub automaton: Option<AutomatonFigures>,
     /// Why the search ended before it was complete, if it did.
     pub limit: Option<Limit>,
+    /// The depth that no state was taken to be deeper than, if there were states behind it that nobody looked at.
+    pub assumed_depth: Option<u64>,
     /// The numbers.
     pub counts: Counts,
     /// How many bits a record has.
@@ -172,7 +174,7 @@ impl Counts {
             states: complete.then_some(known),
             states_estimate: None,
             known,
-            visits: outcome.expanded,
+            visits: outcome.visits,
             visits_before: outcome.expanded_before,
             duplicates: outcome.duplicates,
             edges: outcome.transitions,

@@ -78,6 +78,7 @@ pub fn explore(
     }
     Ok(Exploration {
         engine,
+        assumed_depth: None,
         store: None,
         automaton: property.map(AutomatonFigures::of),
         limit: gave_up.or_else(|| limit_of(outcome.ending, monitor)),

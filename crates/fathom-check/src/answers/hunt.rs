@@ -90,6 +90,7 @@ pub fn check_bitstate(
     };
     let exploration = Exploration {
         engine: bitstate::ENGINE.name,
+        assumed_depth: None,
         store: None,
         automaton: None,
         limit: Some(limit),
@@ -151,6 +152,7 @@ pub fn random_walks(
     let counts = Counts { visits, edges, walks: Some(walks), ..Counts::default() };
     let exploration = Exploration {
         engine: "random walks",
+        assumed_depth: None,
         store: None,
         automaton: None,
         limit: Some(limit),

@@ -185,6 +185,7 @@ fn explored(
     };
     Exploration {
         engine: outcome.engine.name,
+        assumed_depth: None,
         store: Some(outcome.store).filter(|_| outcome.engine.is_exact()),
         automaton: Some(AutomatonFigures::of(property)),
         limit,

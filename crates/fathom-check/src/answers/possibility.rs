@@ -95,6 +95,7 @@ pub fn check(
     };
     let exploration = Exploration {
         engine,
+        assumed_depth: None,
         store: None,
         automaton: None,
         limit,

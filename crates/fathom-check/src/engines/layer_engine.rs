@@ -130,6 +130,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         limit: disk.limit,
         commit_every: disk.commit_every,
         keep_layers: disk.keep_layers,
+        count: disk.count,
     };
     let measure = measure.map(|measure| engine::NamedMeasure {
         values: &*measure.values,
@@ -177,6 +178,8 @@ fn gave_up(
         .map_err(|_| error)?
         .unzip();
     let outcome = stages::at_boundary(search, boundary.as_deref())?;
+    let exact = !layers.as_ref().is_some_and(StoredLayers::may_repeat);
+    let outcome = Outcome { exact, ..outcome };
     let used = layers.as_ref().map_or_else(DiskUse::default, StoredLayers::disk_use);
     Ok(Searched {
         engine: match chosen.engine.run {

@@ -22,6 +22,8 @@ pub struct DiskSettings {
     pub index: Option<PathBuf>,
     /// Whether layers on disk are kept for traces; without them a trace takes more searches.
     pub keep_layers: bool,
+    /// Whether an engine that may visit states twice counts them in the end.
+    pub count: bool,
 }
 
 /// Whether a search is gone on with.
@@ -54,6 +56,7 @@ impl Default for DiskSettings {
             bulk: None,
             index: None,
             keep_layers: true,
+            count: true,
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct Choices<'a> {
     pub strong: bool,
     /// How far the search was to go.
     pub max_depth: Option<u64>,
+    /// The depth that no state was taken to be deeper than, if that mattered.
+    pub assumed_depth: Option<u64>,
 }
 
 impl Choices<'_> {
@@ -45,6 +47,9 @@ impl Choices<'_> {
                 .is_symmetric()
                 .then(|| "symmetry reduction is sound for this model (--symmetry on)".to_owned()),
             depth.map(|depth| format!("no state is more than {} deep (--max-depth)", plural(depth, "step"))),
+            self.assumed_depth.map(|depth| {
+                format!("no state is more than {} deep (--assume-depth)", plural(depth, "step"))
+            }),
         ];
         all.into_iter().flatten().collect()
     }

@@ -167,6 +167,8 @@ pub enum OptionValue {
     Expression,
     /// A number that is not 0.
     Number,
+    /// A number, 0 too, or a word: as help shows it, `N|word`.
+    Count(&'static str),
     /// A number between 0 and 1, neither of them; or one of these words.
     Share(&'static [&'static str]),
 }
@@ -267,6 +269,8 @@ pub struct FilePlace<'a> {
     pub commit_every: Duration,
     /// Whether layers stay for paths.
     pub keep_layers: bool,
+    /// Whether an engine that may visit states twice counts them in the end.
+    pub count: bool,
 }
 
 /// What an engine answers.
@@ -401,6 +405,7 @@ impl fmt::Display for OptionValue {
             OptionValue::OneOf(words) => formatter.write_str(&words.join("|")),
             OptionValue::Expression => formatter.write_str("EXPRESSION"),
             OptionValue::Number => formatter.write_str("N"),
+            OptionValue::Count(form) => formatter.write_str(form),
             OptionValue::Share(words) => {
                 formatter.write_str("SHARE")?;
                 words.iter().try_for_each(|word| write!(formatter, "|{word}"))
@@ -462,6 +467,14 @@ impl Chosen {
         {
             return Err(OptionError(format!(
                 "the option {key} of the engine {name} is a number from 1 on, not {value:?}"
+            )));
+        }
+        if let OptionValue::Count(form) = known.value
+            && value.parse::<u64>().is_err()
+            && !form.split('|').skip(1).any(|word| word == value)
+        {
+            return Err(OptionError(format!(
+                "the option {key} of the engine {name} is a number or a word, {form}, not {value:?}"
             )));
         }
         if let OptionValue::Share(words) = known.value

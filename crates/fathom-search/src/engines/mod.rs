@@ -7,6 +7,7 @@ pub mod ddfs;
 pub mod engine;
 pub mod ioemc;
 pub mod l2s;
+pub mod layered;
 pub mod map;
 pub mod map_ram;
 pub mod ndfs;

@@ -95,6 +95,16 @@ impl Tally {
         self.cost.close += cost.close;
     }
 
+    /// Takes away what others have counted of visits that are not to count. What was seen and found stays: it was seen of the same states.
+    pub(crate) fn take_away(&mut self, visits: &Tally) {
+        self.expanded -= visits.expanded;
+        self.transitions -= visits.transitions;
+        self.deadlocks -= visits.deadlocks;
+        self.faults -= visits.faults;
+        self.label_faults -= visits.label_faults;
+        self.checksum.take_away(visits.checksum);
+    }
+
     /// Appends everything but the cost. Faults are left out: they are found again by expanding the record.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         for count in [self.expanded, self.transitions, self.deadlocks, self.faults, self.label_faults] {

@@ -14,12 +14,24 @@ use fathom_model::record::Records;
 
 use super::place::Place;
 
+/// What has met keys in memory, shared by threads.
+pub(crate) trait Meets: Sync {
+    /// Appends which of some keys were not met before, or may not have been; all are met from now on.
+    fn meet_batch(&self, keys: &[u64], missed: &mut Vec<u32>);
+}
+
+impl Meets for Window {
+    fn meet_batch(&self, keys: &[u64], missed: &mut Vec<u32>) {
+        Window::meet_batch(self, keys, missed);
+    }
+}
+
 /// What one thread has collected.
 #[derive(Debug)]
 pub struct Candidates {
     shards: Vec<Collected>,
     latest: Latest,
-    /// Which of a piece were not in the window.
+    /// Which of a piece were not met.
     missed: Vec<u32>,
     /// Candidates of this layer, with those that were set aside.
     offered: u64,
@@ -64,7 +76,7 @@ pub(crate) struct CandidateSizes {
     pub(crate) coded_pieces_max: usize,
 }
 
-/// Candidates that are shown to the window at one time.
+/// Candidates that are shown to what has met keys at one time.
 const PIECE_KEYS: usize = 256;
 /// Where fewer pieces than this can be read at once, two are merged at a time when they are alike. Merging all each time one came, a layer of n candidates took n^2 / 28 writes in 4 KiB: 131,000 states of peterson.4
 /// read 412 MB of candidates.
@@ -114,11 +126,11 @@ impl Candidates {
         Ok(())
     }
 
-    /// Takes candidates, those aside that the window has met.
+    /// Takes candidates, those aside that were met in memory.
     pub(crate) fn offer(
         &mut self,
         place: &Place,
-        window: &Window,
+        window: &impl Meets,
         candidates: Records<'_>,
     ) -> Result<(), DiskError> {
         let words = place.width.words();

@@ -140,7 +140,7 @@ impl Commits {
         store: &mut LayerStore,
         boundary: &[u8],
     ) -> Result<(), SearchError> {
-        self.commit_log(began, known, store, None, boundary)
+        self.commit_log(began, known, store, (None, None), boundary)
     }
 
     /// The same for a search whose stages are no layers: its files, and what its engine says of itself.
@@ -151,7 +151,18 @@ impl Commits {
         store: &mut LayerStore,
         boundary: &[u8],
     ) -> Result<(), SearchError> {
-        self.commit_log(began, (0, files), store, Some(stages), boundary)
+        self.commit_log(began, (0, files), store, (Some(stages), None), boundary)
+    }
+
+    /// The same for a search by layers that may visit a state twice.
+    pub(crate) fn commit_visits(
+        &mut self,
+        began: Instant,
+        (own, files): (Vec<u8>, Vec<Named>),
+        store: &mut LayerStore,
+        boundary: &[u8],
+    ) -> Result<(), SearchError> {
+        self.commit_log(began, (0, files), store, (None, Some(own)), boundary)
     }
 
     fn commit_log(
@@ -159,7 +170,7 @@ impl Commits {
         began: Instant,
         (shards, mut files): (usize, Vec<Named>),
         store: &mut LayerStore,
-        stages: Option<Vec<u8>>,
+        (stages, visits): (Option<Vec<u8>>, Option<Vec<u8>>),
         boundary: &[u8],
     ) -> Result<(), SearchError> {
         let mark = store.mark()?;
@@ -173,6 +184,7 @@ impl Commits {
             layers: store.layer_count(),
             log_name: store.name().to_owned(),
             stages,
+            visits,
             boundary: boundary.to_vec(),
         };
         self.directory.commit(&cursor.to_bytes(), &files)?;
@@ -186,6 +198,9 @@ impl Committed {
         let cursor = Cursor::parse(&manifest.cursor)?;
         if cursor.stages.is_some() {
             return Err(SearchError::NoLayers);
+        }
+        if cursor.visits.is_some() {
+            return Err(SearchError::Visits);
         }
         let (mut runs, mut at_rest) = (Vec::new(), None);
         for file in manifest.files.iter().filter(|file| !file.grows) {

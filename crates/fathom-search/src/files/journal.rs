@@ -14,7 +14,8 @@ use fathom_disk::storage::{Phase, Volume};
 use fathom_model::record::Records;
 use fathom_model::shape::Shape;
 
-use super::commits::{Commits, Committed, live_bytes_of};
+use super::commits::{Commits, live_bytes_of};
+use super::cursor::Cursor;
 use super::disk_use::DiskUse;
 use super::layer_store::{LayerCursor, LayerStore};
 use super::place::Place;
@@ -48,6 +49,7 @@ pub struct StoredLayers {
     commits: Commits,
     place: Place,
     store: LayerStore,
+    may_repeat: bool,
 }
 
 impl Journal {
@@ -64,14 +66,14 @@ impl Journal {
             if committed.cursor.shards > 0 {
                 return Ok(None);
             }
-            let (stored, boundary) = StoredLayers::of(commits, committed, budget, shape)?;
+            let (stored, boundary) = StoredLayers::of(commits, committed.cursor, budget, shape)?;
             return Ok(Some((Journal { stored }, Some(boundary))));
         }
         let place = Place::new(volume, budget, key_width(shape)?, options.tag, 0);
         let log_block_bytes = options.log_block_bytes;
         commits.set_ballast(log_block_bytes)?;
         let store = LayerStore::new(volume, &place.fresh_name("layers"), log_block_bytes, budget)?;
-        Ok(Some((Journal { stored: StoredLayers { commits, place, store } }, None)))
+        Ok(Some((Journal { stored: StoredLayers { commits, place, store, may_repeat: false } }, None)))
     }
 
     /// Whether it is time for the next commit.
@@ -130,25 +132,34 @@ impl StoredLayers {
         tag: Tag,
     ) -> Result<Option<(StoredLayers, Vec<u8>)>, SearchError> {
         let commits = Commits::open(volume, budget, tag, Duration::MAX)?;
-        let Some(committed) = commits.committed()? else { return Ok(None) };
-        StoredLayers::of(commits, committed, budget, shape).map(Some)
+        let Some(cursor) = commits.cursor()? else { return Ok(None) };
+        if cursor.stages.is_some() {
+            return Err(SearchError::NoLayers);
+        }
+        StoredLayers::of(commits, cursor, budget, shape).map(Some)
+    }
+
+    /// Whether a state may be in several of them.
+    pub fn may_repeat(&self) -> bool {
+        self.may_repeat
     }
 
     /// The log of a search that is over.
     pub(crate) fn of_search(commits: Commits, place: Place, store: LayerStore) -> StoredLayers {
-        StoredLayers { commits, place, store }
+        StoredLayers { commits, place, store, may_repeat: false }
     }
 
     fn of(
         commits: Commits,
-        Committed { cursor, .. }: Committed,
+        cursor: Cursor,
         budget: &Budget,
         shape: &Shape,
     ) -> Result<(StoredLayers, Vec<u8>), SearchError> {
         let Some(manifest) = commits.manifest() else { return Err(SearchError::Boundary) };
         let place = Place::new(commits.volume(), budget, key_width(shape)?, manifest.tag, manifest.sequence);
         let store = cursor.open_layers(&place.volume, budget)?;
-        Ok((StoredLayers { commits, place, store }, cursor.boundary))
+        let may_repeat = cursor.visits.is_some();
+        Ok((StoredLayers { commits, place, store, may_repeat }, cursor.boundary))
     }
 
     /// Visits the states of all layers in order, and after each layer nothing.

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use fathom_disk::error::DiskError;
+use fathom_disk::manifest::{CommittedFile, Named};
 use fathom_disk::run::Run;
 use fathom_model::record::{RecordBuffer, Records};
 
@@ -158,6 +159,31 @@ impl SearchFiles {
         }
         let store = &mut lock(&self.frontier).store;
         self.commits.commit(began, (shards.len(), files), store, boundary)
+    }
+
+    /// The same for a search that may visit a state twice, with these files and what its engine says of itself, unless the closed set is at rest.
+    pub(crate) fn commit_visits(
+        &mut self,
+        began: Instant,
+        shards: &[Mutex<impl InRuns>],
+        (own, files): (Vec<u8>, Vec<Named>),
+        boundary: &[u8],
+    ) -> Result<(), SearchError> {
+        self.remove_retired(shards)?;
+        let files = self.at_rest.as_ref().map_or(files, |at_rest| vec![Commits::name_at_rest(at_rest)]);
+        let store = &mut lock(&self.frontier).store;
+        self.commits.commit_visits(began, (own, files), store, boundary)
+    }
+
+    /// What a commit is to say of a run, which lasts from now on.
+    pub(crate) fn name_run(&self, run: &Run, note: Vec<u8>) -> Result<Named, SearchError> {
+        self.commits.make_last(run)?;
+        Ok(Named { name: run.name().to_owned(), grows: false, note })
+    }
+
+    /// The files that the last commit names.
+    pub(crate) fn committed_files(&self) -> Vec<CommittedFile> {
+        self.commits.manifest().map_or(Vec::new(), |manifest| manifest.files.clone())
     }
 
     /// Removes runs that were merged away and layers that were dropped.

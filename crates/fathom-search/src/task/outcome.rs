@@ -27,7 +27,9 @@ pub struct Outcome {
     pub progress: Option<ProgressFigures>,
     /// The size of each stage, which mostly is a layer. Those expanded, and the one behind them if it is known.
     pub layers: Arc<LayerSizes>,
-    /// States that were expanded.
+    /// How often a state was expanded: more often than there are states expanded, if some were twice.
+    pub visits: u64,
+    /// States that were expanded; visits, if they were not told apart.
     pub expanded: u64,
     /// Steps from them; faulting ones are not counted.
     pub transitions: u64,

@@ -122,6 +122,15 @@ pub struct CheckArguments {
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,
+    /// Take it that no state is more than D steps deep: what is not violated up to there holds, on that assumption
+    #[arg(
+        long,
+        value_name = "D",
+        conflicts_with = "max_depth",
+        help_heading = "Experts",
+        hide_short_help = true
+    )]
+    pub assume_depth: Option<u64>,
     /// Where files go.
     #[command(flatten)]
     pub disk: DiskArguments,
@@ -396,6 +405,9 @@ pub struct DiskArguments {
     /// Delete layers once they are expanded: half the disk space, but a counterexample takes a second search
     #[arg(long, help_heading = "Experts", hide_short_help = true)]
     pub no_trace: bool,
+    /// Do not count states in the end where an engine may have visited some twice: visits are told instead
+    #[arg(long, help_heading = "Experts", hide_short_help = true)]
+    pub no_count: bool,
     /// How new states are compared with known ones on disk [default: by looking them up]
     #[arg(long, value_name = "HOW", value_enum, help_heading = "Experts", hide_short_help = true)]
     pub plan: Option<PlanArgument>,

@@ -94,7 +94,7 @@ impl CheckArguments {
     /// The settings that these arguments mean.
     pub fn validate(self) -> Result<CheckSettings, UsageError> {
         let engine = self.disk.chosen(self.engine, &self.engine_options, self.progress_measure.as_deref())?;
-        refuse_depth(engine.engine, self.resources.max_depth)?;
+        refuse_depth(engine.engine, self.resources.max_depth.or(self.assume_depth))?;
         let Engine { name, threads, stores, .. } = engine.engine;
         if *threads == Threads::One && self.resources.threads.is_some_and(|threads| threads > 1) {
             return Err(UsageError(format!(
@@ -136,7 +136,7 @@ impl CheckArguments {
             engine,
             generation,
             stack: self.dir_stack,
-            resources: self.resources.validate()?,
+            resources: assuming_depth(self.resources.validate()?, self.assume_depth),
             disk,
             output: self.output.validate(self.stats),
             trace: self.trace.map(trace_file).transpose()?,
@@ -226,11 +226,18 @@ fn refuse_only_nothing(questions: &Questions) -> Result<(), UsageError> {
     Ok(())
 }
 
+/// The same, with no state taken to be deeper than that.
+fn assuming_depth(mut resources: Resources, depth: Option<u64>) -> Resources {
+    resources.max_depth = resources.max_depth.or(depth);
+    resources.assume_depth = depth.is_some();
+    resources
+}
+
 /// Where stages are no layers, nobody knows how deep a state is.
 fn refuse_depth(engine: &Engine, max_depth: Option<u64>) -> Result<(), UsageError> {
     if max_depth.is_some() && engine.body == Body::Stages && !engine.layers {
         return Err(UsageError(format!(
-            "the engine {} does not search in layers and has no depth: leave --max-depth out",
+            "the engine {} does not search in layers and has no depth: leave --max-depth and --assume-depth out",
             engine.name
         )));
     }
@@ -281,6 +288,7 @@ impl DiskArguments {
             ("--disk-limit", self.disk_limit.is_some()),
             ("--commit-every", self.commit_every.is_some()),
             ("--no-trace", self.no_trace),
+            ("--no-count", self.no_count),
             ("--plan", self.plan.is_some()),
         ];
         if let Some((name, _)) = given.iter().find(|(_, given)| *given && !engine.resumes) {
@@ -322,6 +330,7 @@ impl DiskArguments {
             bulk: self.dir_bulk,
             index: self.dir_index,
             keep_layers: !self.no_trace,
+            count: !self.no_count,
         })
     }
 }
@@ -455,6 +464,7 @@ impl ResourceArguments {
             jit: !self.no_jit,
             time_limit: self.time_limit,
             max_depth: self.max_depth,
+            assume_depth: false,
         })
     }
 }

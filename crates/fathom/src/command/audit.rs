@@ -78,6 +78,7 @@ fn run_to_end(settings: &AuditSettings, session: &Session) -> anyhow::Result<Exi
         fair: &[],
         strong: false,
         max_depth: None,
+        assumed_depth: None,
     };
     let assumptions = choices.assumptions(&model, None);
     let taken = json_output.as_ref().is_some_and(Output::is_standard);
@@ -142,6 +143,7 @@ fn run_behaviour(
         fair: &behaviour.fair,
         strong: behaviour.strong,
         max_depth: None,
+        assumed_depth: None,
     };
     let assumptions = choices.assumptions(model, None);
     let taken = json_output.as_ref().is_some_and(Output::is_standard);

@@ -63,6 +63,7 @@ pub fn run(settings: &CheckSettings, session: &Session) -> anyhow::Result<Exit> 
         fair: &questions.liveness.fair_processes(&model)?,
         strong: matches!(questions.liveness.fairness, Fairness::Strong(_)),
         max_depth: settings.resources.max_depth,
+        assumed_depth: checked.exploration.assumed_depth,
     };
     let OutputSettings { quiet, stats, .. } = settings.output;
     let outputs = Outputs {

@@ -120,7 +120,7 @@ fn afterwards(exploration: &Exploration) -> String {
         return format!("\nto resume it:\n  {command}\n");
     }
     match (folder, exploration.limit) {
-        (Some(folder), None) => {
+        (Some(folder), None) if exploration.automaton.is_some() || exploration.counts.states.is_some() => {
             format!("\nto check it again:\n  fathom audit {}\n", folder.display())
         }
         (None, Some(Limit::Ram)) if resumes(exploration) => {
@@ -269,6 +269,9 @@ pub fn figures(exploration: &Exploration, stats: bool) -> String {
     if let Some(estimate) = counts.states_estimate {
         let part = counts.known as f64 * 100.0 / estimate.max(1) as f64;
         lines.push(("estimate", format!("about {} states in all, {part:.1}% of them seen", count(estimate))));
+    }
+    if let Some(again) = counts.duplicates.missed.filter(|missed| *missed > 0) {
+        lines.push(("visits", format!("{} ({} again)", count(counts.visits), count(again))));
     }
     lines.push(("transitions", count(counts.transitions.unwrap_or(counts.edges))));
     if counts.edges != counts.transitions.unwrap_or(counts.edges) {

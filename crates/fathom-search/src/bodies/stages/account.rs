@@ -252,6 +252,26 @@ impl<'a> Account<'a> {
         Ok(Outcome { exact, layered, duplicates, progress, ..self.outcome(ending, refusal, boundary) })
     }
 
+    /// The outcome of a complete search at this boundary, without some visits.
+    pub(super) fn without(mut self, outcome: Outcome, visits: &Tally, layers: LayerSizes) -> Outcome {
+        self.done.take_away(visits);
+        self.layers = layers;
+        let boundary = self.boundary();
+        let corrected = self.outcome(outcome.ending, None, boundary);
+        Outcome {
+            visits: outcome.visits,
+            layers: corrected.layers,
+            expanded: corrected.expanded,
+            transitions: corrected.transitions,
+            deadlocks: corrected.deadlocks,
+            faults: corrected.faults,
+            label_faults: corrected.label_faults,
+            checksum: corrected.checksum,
+            boundary: corrected.boundary,
+            ..outcome
+        }
+    }
+
     /// What is known, as the outcome of a search that was `begun` and ended at this boundary, or has not begun.
     pub(super) fn outcome_at_boundary(self, begun: bool) -> Outcome {
         let ending = if begun && self.frontier == 0 { Ending::Complete } else { Ending::Stopped };
@@ -269,6 +289,7 @@ impl<'a> Account<'a> {
             duplicates: Duplicates::default(),
             progress: None,
             layers: Arc::new(self.layers),
+            visits: tally.expanded,
             expanded: tally.expanded,
             transitions: tally.transitions,
             deadlocks: tally.deadlocks,

@@ -23,7 +23,8 @@ use fathom_model::steps::Steps;
 
 use crate::error::SearchError;
 use crate::expansion::buffers::Buffers;
-use crate::task::{Duplicates, Outcome, ProgressFigures, Task};
+use crate::expansion::tally::Tally;
+use crate::task::{Duplicates, LayerSizes, Outcome, ProgressFigures, Task};
 
 use account::Account;
 
@@ -172,6 +173,18 @@ pub fn go_on<P: StagePolicy>(
     account.tell_taken_up();
     let ending = workers.together(|| account.layers(&workers));
     account.finish(&workers, ending)
+}
+
+/// What a complete search says without some visits of states that were visited before, and with layers of these sizes. It is exact then.
+pub(crate) fn without_visits(
+    task: Task<'_>,
+    outcome: Outcome,
+    visits: &Tally,
+    layers: LayerSizes,
+) -> Result<Outcome, SearchError> {
+    let mut account = Account::new(task)?;
+    account.restore(&outcome.boundary, &mut Buffers::new(task, 1)?)?;
+    Ok(account.without(outcome, visits, layers))
 }
 
 /// What was known at a boundary, as the outcome of a search that ended there; without a boundary, of one that has not begun.

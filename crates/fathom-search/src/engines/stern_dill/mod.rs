@@ -65,7 +65,7 @@ pub static ENGINE: Engine = Engine {
 };
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
-    let FilePlace { volume, tag, lasts, limit, commit_every, keep_layers } = *ask.place;
+    let FilePlace { volume, tag, lasts, limit, commit_every, keep_layers, .. } = *ask.place;
     let keep_from = if keep_layers { 0 } else { u64::MAX };
     let options = Options { tag, commit_every, disk_limit: limit, keep_from, sizes: None };
     let place = (&volume()?, lasts);

@@ -69,6 +69,7 @@ fn at_random(
         fair: &[],
         strong: false,
         max_depth: None,
+        assumed_depth: None,
     };
     let outputs = Outputs {
         quiet: settings.output.quiet,
