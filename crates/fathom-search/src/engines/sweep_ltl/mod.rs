@@ -102,12 +102,13 @@ fn swept(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
     let settings = settings(threads, ask.stop_at_fault);
     let swept = stages::run(Task { system, budget, settings: &settings, observer }, &mut policy)?;
     let spans = policy.take_spans().expect("somebody looks at buckets");
+    let used = policy.disk_use();
     let stages = Stages {
         width: key_width(system.shape())?,
         count: swept.layers.len() as u64,
         stored: policy.into_stages(),
     };
-    let mut outcome = outcome_of(&swept);
+    let mut outcome = Outcome { disk: Some(used), ..outcome_of(&swept) };
     outcome.visits += inside.visits;
     outcome.edges += inside.edges;
     if let Some(Some(finding)) = swept.findings.0.first() {
@@ -195,6 +196,8 @@ fn outcome_of(swept: &task::Outcome) -> Outcome {
         fault: None,
         no_room: None,
         told: Vec::new(),
+        figures: Vec::new(),
+        disk: None,
     }
 }
 
