@@ -2,6 +2,7 @@
 
 use fathom_ltl::atom::AtomId;
 use fathom_ltl::formula::Formula;
+use fathom_model::acceptance::Acceptance;
 use fathom_model::steps::{Labels, ProcessSet};
 use fathom_search::files::closed_set::ALL_RECUR;
 use oracle::graph::{Embedding, Graph};

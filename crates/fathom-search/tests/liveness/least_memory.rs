@@ -6,7 +6,6 @@ use fathom_disk::storage::Volume;
 use fathom_model::steps::{Columns, Labels, Marks, Steps};
 use fathom_search::engines::engine::{AskGenerated, Chosen, Run};
 use fathom_search::engines::{map, owcty};
-use fathom_search::files::closed_set::ALL_RECUR;
 use fathom_search::liveness::semi_external::Search;
 use fathom_search::traces::path::Room;
 use oracle::bfs::{Limits, explore};
@@ -15,7 +14,7 @@ use oracle::graph::Graph;
 use oracle::random::Random;
 use oracle::tarjan::accepting_component;
 
-use crate::engines::{finished, search};
+use crate::engines::{Known, finished, search};
 
 /// Few steps per state, of which some are marked; without an accepting cycle, only those to a state without steps are.
 fn graph(accepting: bool) -> Graph {
@@ -59,7 +58,8 @@ fn passes_over_files_hold_nothing_for_each_state() {
             let aside = budget.charge("fences of more states", ASIDE).expect("it is free");
             let volume = Volume::in_memory(512);
             let room = Room::in_memory(&budget);
-            let search = Search { weak, recurs: ALL_RECUR, ..search(&graph, &volume, &room) };
+            let known = Known { weak, ..Known::default() };
+            let search = Search { acceptance: &known, ..search(&graph, &volume, &room) };
             let mut directory = RunDirectory::open(&volume, TAG).expect("memory does not fail");
             let chosen = Chosen::plain(engine);
             let lasting = Some((&mut directory, TAG));
