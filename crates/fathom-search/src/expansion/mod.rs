@@ -4,6 +4,7 @@ pub(crate) mod barrier;
 pub(crate) mod buffers;
 pub(crate) mod by_number;
 pub(crate) mod tally;
+pub(crate) mod tarjan;
 pub(crate) mod workers;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

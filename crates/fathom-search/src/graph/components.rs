@@ -1,6 +1,6 @@
 //! How large are the strongly connected components of a graph? A measure that no step decreases has each of them in one bucket, so the largest is the least that such a measure can hope for.
 //!
-//! Memory: the records, and what Tarjan's algorithm takes (`tarjan`); all charged.
+//! Memory: the records, and what Tarjan's algorithm takes (`expansion/tarjan.rs`); all charged.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use fathom_disk::set::sort_unique;
 use fathom_model::system::TransitionSystem;
 
 use super::all_edges::AllEdges;
-use super::tarjan::each_component;
 use crate::error::SearchError;
+use crate::expansion::tarjan::each_component;
 use crate::task::Observer;
 
 /// How many components there are of each size.

@@ -4,8 +4,6 @@
 //! |---|---|
 //! | `all_edges` | which steps does a system have? |
 //! | `components` | how large are the strongly connected components? |
-//! | `tarjan` | which are the strongly connected components of some states? |
 
 pub mod all_edges;
 pub mod components;
-pub(crate) mod tarjan;

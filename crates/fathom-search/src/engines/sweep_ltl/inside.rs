@@ -14,7 +14,7 @@ use fathom_model::system::TransitionSystem;
 use crate::engines::sweep::look::{Look, Seen};
 use crate::engines::sweep::spans::Spans;
 use crate::error::SearchError;
-use crate::graph::tarjan::{each_component, number_of};
+use crate::expansion::tarjan::{each_component, number_of};
 use crate::task::Observer;
 use crate::traces::one_state::OneState;
 use crate::traces::path::{Path, PathBuilder, Room};
