@@ -221,14 +221,9 @@ pub fn check(
     let reserve = reserve_for_paths(&budget, system.system())?;
     let measure = progress::measure(engine, subject, system.system(), resources, monitor)?;
     let measure = measure.or_else(|| layer_engine::distance(engine, subject, plan));
-    let searched = layer_engine::search(
-        engine,
-        &layer_engine::Task {
-            home,
-            measure: measure.as_ref(),
-            ..layer_engine::Task::new(system.system(), &budget, &settings, monitor)
-        },
-    )?;
+    let task = layer_engine::Task::new(system.system(), &budget, &settings, monitor);
+    let task = layer_engine::Task { home, measure: measure.as_ref(), ..task };
+    let searched = layer_engine::search(engine, &task)?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
     drop(reserve);

@@ -34,7 +34,7 @@ pub fn run(settings: &PlanSettings, session: &Session) -> anyhow::Result<Exit> {
             "version": env!("CARGO_PKG_VERSION"),
             "command": "plan",
             "model": model.source().name(),
-            "ram": resources.ram,
+            "memory": resources.ram,
             "disk": disk,
             "time": settings.time.as_secs_f64(),
             "threads": resources.threads,
