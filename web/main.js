@@ -76,8 +76,34 @@ function coverage() {
   return both.some(Boolean) ? h("section", { class: "panel" }, h("h2", {}, "coverage"), both) : null;
 }
 
+// How far a search is that has not ended, as its folder tells; or that it has ended.
+function underWay({ held, told, report }) {
+  const title = report && !held ? SENTENCES[report.verdict] ?? report.verdict : held ? "The search is running." : "The search was interrupted.";
+  const lines = report && !held ? [`${count(report.states ?? report.visits)} states, ${report.seconds} s`] : told?.lines ?? [];
+  return h("section", { class: "panel under-way" }, h("h2", { role: "status" }, title),
+    h("dl", {}, lines.map((line) => {
+      const [, name, value] = line.match(/^ *(\S+) {2,}(.*)$/) ?? [null, "search", line];
+      return [h("dt", {}, name), h("dd", {}, value)];
+    })),
+    told && !held ? h("p", {}, "to resume it: ", h("code", {}, told.resume)) : null);
+}
+
+// The search in the folder that is watched, drawn anew as long as the page is there.
+const WATCHED_EVERY = 1000;
+
+async function watch(explorer, place) {
+  for (;;) {
+    const seen = await explorer.ask({ ask: "watch" });
+    place.replaceChildren(underWay(seen), ...overTime(seen.history ?? []));
+    document.documentElement.dataset.watched = seen.held ? "running" : seen.report ? "ended" : "interrupted";
+    if (!seen.held) return;
+    await new Promise((resolve) => setTimeout(resolve, WATCHED_EVERY));
+  }
+}
+
 data.runs = data.traces.map((trace, place) => Object.assign(new Run(trace), { place }));
 page.append(header());
+if (data.under_way) page.append(underWay(data.under_way));
 const place = new URLSearchParams(location.hash.slice(1));
 const stage = h("div", { class: "stage" });
 let current = null;
@@ -135,6 +161,11 @@ async function explore() {
     current?.explore();
     starts();
     if (data.served) stage.before(checking(shared.explorer));
+    if (data.watches) {
+      const place = h("div", { class: "below watched" });
+      stage.before(place);
+      watch(shared.explorer, place).catch((error) => place.append(h("p", { class: "note" }, `The search cannot be watched: ${error.message}`)));
+    }
     await linked(shared.explorer);
   } catch (error) {
     note.replaceChildren(`The model cannot be explored here: ${error.message}`);

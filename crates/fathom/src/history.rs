@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use fathom_check::folder::gauge::Gauge;
 use fathom_check::machine;
 use fathom_search::task::Progress;
 use serde::Serialize;
@@ -20,6 +21,8 @@ pub struct Point {
     pub duplicates: u64,
     /// Bytes taken from the data budget.
     pub memory: u64,
+    /// Bytes of files, if the search has any.
+    pub disk: Option<u64>,
     /// Bytes that went to devices and came from them, if the system tells.
     pub io: Option<u64>,
 }
@@ -53,7 +56,7 @@ impl Default for History {
 
 impl History {
     /// Notes how far a search is, if it is time to.
-    pub fn note(&self, progress: &Progress) {
+    pub fn note(&self, progress: &Progress, gauge: &Gauge) {
         let now = Instant::now();
         let mut course = self.course.lock().unwrap_or_else(PoisonError::into_inner);
         if now < course.next {
@@ -67,6 +70,7 @@ impl History {
             states: progress.states,
             duplicates: known,
             memory: progress.budget_used,
+            disk: gauge.look().map(|seen| seen.used),
             io: machine::device_bytes(),
         });
     }
@@ -100,7 +104,15 @@ mod tests {
         let mut course = Course { points: Vec::new(), every: FIRST_DISTANCE, next: Instant::now() };
         for moment in 0..10_000u32 {
             let seconds = f64::from(moment);
-            course.add(Point { seconds, layer: 0, states: 0, duplicates: 0, memory: 0, io: None });
+            course.add(Point {
+                seconds,
+                layer: 0,
+                states: 0,
+                duplicates: 0,
+                memory: 0,
+                disk: None,
+                io: None,
+            });
             assert!(course.points.len() <= POINTS_MAX);
         }
         assert_eq!(course.points[0].seconds, 0.0);

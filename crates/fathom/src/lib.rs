@@ -8,6 +8,7 @@
 //! | `reading` | does reading a model keep within the memory of the run? |
 //! | [`observer`] | who watches the search of a command? |
 //! | [`history`] | how did a search go on over time? |
+//! | [`status`] | what does a search leave in its folder for whoever looks at it from outside? |
 //! | [`progress`] | how is a user told how far a run is? |
 //! | [`interrupt`] | has somebody asked the run to stop? |
 //! | [`session`] | who ends a command that does not end by itself? |
@@ -27,3 +28,4 @@ pub mod report;
 pub mod serve;
 pub mod session;
 pub mod settings;
+pub mod status;

@@ -67,6 +67,7 @@ fn dispatch(arguments: Arguments, began: Instant) -> anyhow::Result<Exit> {
         }
         Command::Audit(arguments) => command::audit::run(&arguments.validate()?, &session(None)),
         Command::View(arguments) => command::view::run(&arguments.validate()?, &session(None)),
+        Command::Report(arguments) => command::report::run(&(*arguments).into()),
         Command::Engines => command::engines::run(),
         Command::Lsp => command::lsp::run(),
         Command::Completions { shell } => command::help::completions(shell),

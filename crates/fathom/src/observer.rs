@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use fathom_check::export::RecordFile;
+use fathom_check::folder::gauge::Gauge;
 use fathom_check::limit::Limit;
 use fathom_check::monitor::{Monitor, Patient};
 use fathom_check::numbers::plural;
@@ -26,7 +27,7 @@ pub struct Watcher {
     /// 0 as long as nothing asked the search to stop.
     reason: AtomicU8,
     meter: Meter,
-    history: Option<Arc<History>>,
+    history: Option<(Arc<History>, Gauge)>,
     records: Option<Mutex<RecordFile>>,
 }
 
@@ -39,10 +40,10 @@ impl Watcher {
         Watcher { interrupt, deadline, reason: AtomicU8::new(0), meter, history: None, records: None }
     }
 
-    /// Notes how the search goes on.
+    /// Notes how the search goes on, with its files where the gauge looks.
     #[must_use]
-    pub fn with_history(mut self, history: Arc<History>) -> Watcher {
-        self.history = Some(history);
+    pub fn with_history(mut self, history: Arc<History>, gauge: Gauge) -> Watcher {
+        self.history = Some((history, gauge));
         self
     }
 
@@ -122,7 +123,7 @@ impl Observer for Watcher {
     }
 
     fn progress(&self, progress: Progress) {
-        self.history.iter().for_each(|history| history.note(&progress));
+        self.history.iter().for_each(|(history, gauge)| history.note(&progress, gauge));
         self.meter.note(progress);
     }
 

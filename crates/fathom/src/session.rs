@@ -13,6 +13,8 @@ use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use fathom_check::folder::gauge::Gauge;
+use fathom_check::folder::status::StatusFile;
 use fathom_check::machine;
 
 use crate::history::{History, Point};
@@ -21,6 +23,7 @@ use crate::observer::Watcher;
 use crate::progress::Meter;
 use crate::report::Exit;
 use crate::report::say::say;
+use crate::status::Logbook;
 
 /// One command, from its start to its end.
 #[derive(Debug)]
@@ -61,14 +64,19 @@ impl Session {
     }
 
     /// Watches a search that begins now, for signals too.
-    pub fn watcher(&self, meter: Meter) -> io::Result<Watcher> {
+    pub fn watcher(&self, meter: Meter, gauge: Gauge) -> io::Result<Watcher> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut *watched, true) {
             self.interrupt.on_signals()?;
         }
         self.interrupt.search_begins();
         let watcher = Watcher::until(self.interrupt.clone(), self.deadline, meter);
-        Ok(watcher.with_history(Arc::clone(&self.history)))
+        Ok(watcher.with_history(Arc::clone(&self.history), gauge))
+    }
+
+    /// Leaves word in a search's folder, how far it is and how it can be resumed.
+    pub fn logbook(&self, file: StatusFile, resume: String) -> Logbook {
+        Logbook::new(file, Arc::clone(&self.history), resume)
     }
 
     /// How the searches of the command went on.

@@ -141,6 +141,19 @@ pub struct ViewSettings {
     pub resources: Resources,
 }
 
+/// Settings of `report`.
+#[derive(Clone, Debug)]
+pub struct ReportSettings {
+    /// The directory of the run.
+    pub folder: PathBuf,
+    /// Where a page goes, if one is wanted.
+    pub html: Option<PathBuf>,
+    /// Whether it shows what was found and no more.
+    pub html_static: bool,
+    /// The model, if not where the run found it.
+    pub model: Option<PathBuf>,
+}
+
 /// Settings of `audit`.
 #[derive(Clone, Debug)]
 pub struct AuditSettings {

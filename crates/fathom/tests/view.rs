@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use oracle::skip::skipped;
 use serde_json::{Value, json};
 
 struct Server {
@@ -182,28 +183,71 @@ fn traces_and_folders_are_opened_with_the_model_they_are_of() {
     let server = Server::start(&[search.to_str().unwrap()]);
     let opened = server.ask(&opening());
     assert!(opened["columns"].as_array().unwrap().contains(&"Gate".into()), "{opened}");
+    let told = server.ask(&json!({ "ask": "watch" }));
+    assert_eq!((&told["held"], &told["report"]["verdict"]), (&json!(false), &json!("violated")), "{told}");
 }
 
-#[test]
-fn a_browser_explores_what_is_served() {
+/// What a browser has of a page that is served after so many seconds of its own time; nothing if there is no browser.
+fn browsed(server: &Server, seconds: u64) -> Option<String> {
     let browser = ["chromium", "chromium-browser"]
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok());
     let Some(browser) = browser else {
-        eprintln!("skipped: chromium is not installed, so nothing that is served was looked at");
-        return;
+        skipped("what a browser shows of a page that is served", "chromium is not installed");
+        return None;
     };
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(&["models/peterson.dve"]);
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        .args(["--virtual-time-budget=600000", "--dump-dom"])
+        .args([&format!("--virtual-time-budget={}", seconds * 1000), "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.path().display()))
         .arg(format!("http://{}/{}/", server.host, server.secret))
         .output()
         .unwrap();
-    let seen = String::from_utf8_lossy(&output.stdout);
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn a_browser_explores_what_is_served() {
+    let Some(seen) = browsed(&Server::start(&["models/peterson.dve"]), 600) else { return };
     assert!(seen.contains("data-explored=\"yes\""), "{seen}");
     assert_eq!(seen.matches("class=\"choice\"").count(), 2, "{seen}");
     assert!(seen.contains("check what the model states"), "{seen}");
+}
+
+#[test]
+fn the_search_in_a_folder_is_watched_while_it_runs_and_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = folder.path().join("search");
+    let words = ["explore", "models/torus_3d.dve", "--engine", "tier", "--data-budget", "256KiB", "-j", "1"];
+    let mut running = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args(words)
+        .args(["--quiet", "--commit-every", "0s", "--dir", search.to_str().unwrap()])
+        .current_dir(root())
+        .spawn()
+        .unwrap();
+    while !search.join("run.json").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let server = Server::start(&[search.to_str().unwrap()]);
+    let mut told = server.ask(&json!({ "ask": "watch" }));
+    while told["told"].is_null() {
+        assert_eq!(told["held"], true, "{told}");
+        told = server.ask(&json!({ "ask": "watch" }));
+    }
+    assert!(told["told"]["lines"].as_array().unwrap().len() > 2, "{told}");
+    // Its time stands still while it waits for an answer: a few looks, while the search goes on.
+    let seen = browsed(&server, 5);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    if let Some(seen) = seen {
+        assert!(
+            seen.contains("data-watched=\"running\"") && seen.contains("The search is running."),
+            "{seen}"
+        );
+        let seen = browsed(&server, 5).unwrap();
+        assert!(seen.contains("data-watched=\"interrupted\"") && seen.contains("--resume"), "{seen}");
+    }
+    let told = server.ask(&json!({ "ask": "watch" }));
+    assert_eq!((&told["held"], &told["report"]), (&json!(false), &Value::Null));
 }

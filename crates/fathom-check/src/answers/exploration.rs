@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::answers::coverage::Coverage;
 use crate::engines::figures::{CostFigures, DiskFigures, IoFigures, Layers, PassFigures, StructureFigures};
+use crate::folder::status::StatusFile;
 use crate::limit::Limit;
 use crate::machine;
 use crate::monitor::Monitor;
@@ -57,6 +58,8 @@ pub struct DiskUsage {
     pub folder: Option<PathBuf>,
     /// The command that goes on with the run, if it has not ended.
     pub resume: Option<String>,
+    /// Where word is left of what came of it, if the run stays.
+    pub status: Option<StatusFile>,
     /// Whether ranks are there that prove that no run is accepting.
     pub ranks: bool,
 }
@@ -154,7 +157,7 @@ pub struct Usage {
 
 impl DiskUsage {
     pub(crate) fn of((figures, io): (DiskFigures, Vec<IoFigures>)) -> DiskUsage {
-        DiskUsage { figures, io, folder: None, resume: None, ranks: false }
+        DiskUsage { figures, io, folder: None, resume: None, status: None, ranks: false }
     }
 }
 

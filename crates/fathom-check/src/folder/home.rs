@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! DIR/run.json   what the run is about, for people and for `audit`, and what its files are known by; written before anything else
+//! DIR/status.MARK  how far the search is, or what came of it, for whoever looks from outside
 //! DIR/states/    the files of the engine: a volume with a manifest, marked with the tag of run.json; some of them elsewhere, if the user says so
 //! DIR/passes/    those of passes over states, with a manifest of their own
 //! ```
@@ -10,7 +11,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use fathom_disk::error::DiskError;
 use fathom_disk::manifest::RunDirectory;
@@ -28,6 +29,7 @@ use crate::folder::search_folder::{
     FolderError, PASSES, STATES, erase, existing, has_others, held, is_committed, part_name, paths,
     read_card, refused, spread, there,
 };
+use crate::folder::status::{self, StatusFile};
 
 /// A directory that one run lives in, made when it is needed.
 #[derive(Debug)]
@@ -50,6 +52,17 @@ pub struct Committed {
     _lock: Box<dyn Lock>,
 }
 
+/// The directory of a run, seen from outside: perhaps somebody is at work in it.
+#[derive(Debug)]
+pub struct Seen {
+    /// What the run is about.
+    pub identity: Identity,
+    /// Whether a process holds it.
+    pub held: bool,
+    /// What was published last of how far it is, or of what came of it.
+    pub status: Option<Vec<u8>>,
+}
+
 /// A directory that is there.
 #[derive(Debug)]
 struct Made {
@@ -57,7 +70,7 @@ struct Made {
     volume: Volume,
     starts_over: bool,
     /// Held to the last.
-    place: Place,
+    place: Arc<Place>,
 }
 
 /// A directory that is held.
@@ -138,6 +151,31 @@ impl Home {
         let passes = there(&folder, PASSES)?.map(|folder| Volume::new(look(folder)));
         let passes = passes.unwrap_or_else(|| Volume::in_memory(4096));
         Ok(Committed { identity: identity_of(&folder, &card)?, states, passes, _lock: lock })
+    }
+
+    /// Looks at a directory without disturbing the search in it.
+    pub fn see(path: &Path) -> Result<Seen, HomeError> {
+        let missing = || FolderError::Missing(path.to_owned());
+        let folder = match Folder::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing().into()),
+            outcome => outcome.map_err(refused(path))?,
+        };
+        let root = Volume::new(FileStorage::read_only(folder.clone(), None));
+        let held = match held(&root, &folder, Hold::Shared) {
+            Ok(_) => false,
+            Err(FolderError::Held { .. }) => true,
+            Err(error) => return Err(error.into()),
+        };
+        let card = read_card(&folder, &root)?.ok_or_else(missing)?;
+        let marked = Volume::new(FileStorage::read_only(folder.clone(), Some(card.id.mark())));
+        let status = status::read(&marked).map_err(DiskError::from)?;
+        Ok(Seen { identity: identity_of(&folder, &card)?, held, status })
+    }
+
+    /// Where word is left of a search that is to last, once its directory has been made.
+    pub fn status(&self) -> Option<StatusFile> {
+        let Made { place, card, .. } = self.made.get().filter(|_| self.settings.lasts())?;
+        Some(StatusFile::new(&place.folder, card.id.mark(), Arc::clone(place) as Arc<_>))
     }
 
     /// Looks at the files, once there are any.
@@ -233,7 +271,7 @@ impl Made {
             parts.push((Folder::create(path).map_err(refused(path))?, roles));
         }
         let volume = spread(make(states), &parts, &make);
-        Ok(Made { place, card, volume, starts_over: settings.resume == Resume::Always })
+        Ok(Made { place: place.into(), card, volume, starts_over: settings.resume == Resume::Always })
     }
 
     /// A run that was begun before.
@@ -260,7 +298,7 @@ impl Made {
         let make = |folder| FileStorage::within(folder, Some(card.id.mark()));
         let states = there(&place.folder, STATES)?.ok_or_else(|| FolderError::Missing(path()))?;
         let volume = spread(make(states), &existing(&card)?, &make);
-        Ok(Made { place, card, volume, starts_over: false })
+        Ok(Made { place: place.into(), card, volume, starts_over: false })
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `leftovers` | what have searches that were killed left behind, and what of it goes? |
 //! | [`scratch`] | where do files live that a run needs only while it lasts? |
 //! | [`gauge`] | what do the files of a search take now, and when was the last checkpoint? |
+//! | [`status`] | what does a search folder tell whoever looks at it from outside? |
 //! | [`home`] | where does a run live on disk, and what becomes of it? |
 
 mod card;
@@ -21,3 +22,4 @@ mod leftovers;
 mod path_text;
 pub mod scratch;
 pub mod search_folder;
+pub mod status;

@@ -12,6 +12,7 @@ use fathom_disk::storage::{
 };
 
 use crate::folder::card::{self, Card, CardError, Parts};
+use crate::folder::status;
 
 /// A folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +84,7 @@ pub(crate) fn clear_uncommitted(folder: &Folder) -> Result<(), FolderError> {
 pub(crate) fn erase(folder: &Folder, card: &Card) -> Result<(), FolderError> {
     let erase_all =
         |inner: Folder| RunDirectory::erase(&Volume::new(FileStorage::buffered(inner, Some(card.id.mark()))));
+    status::remove(folder, card.id.mark()).map_err(DiskError::from)?;
     // The states first: without them nothing else counts.
     for name in [STATES, PASSES] {
         if let Some(inner) = there(folder, name)? {

@@ -81,8 +81,18 @@ fn replayed(
 
 #[test]
 fn engines_agree_with_the_judge() {
+    engines_agree((0..rounds(2_500)).step_by(2));
+}
+
+/// Two tests, so that two cores share them.
+#[test]
+fn engines_agree_with_the_judge_on_the_other_half() {
+    engines_agree((1..rounds(2_500)).step_by(2));
+}
+
+fn engines_agree(seeds: impl Iterator<Item = u64>) {
     let (mut violated, mut held, mut skipped) = (0, 0, 0);
-    for seed in 0..rounds(2_500) {
+    for seed in seeds {
         let mut random = Random::new(seed);
         let (graph, formula) = drawn(&mut random, 30);
         let explored = explored(&graph);
@@ -111,7 +121,7 @@ fn engines_agree_with_the_judge() {
         }
     }
     eprintln!("{violated} violated, {held} hold, {skipped} too large for the judge");
-    assert!(violated > 400 && held > 400 && skipped * 20 < violated + held, "the mix is fair");
+    assert!(violated > 200 && held > 200 && skipped * 20 < violated + held, "the mix is fair");
 }
 
 #[test]

@@ -60,6 +60,8 @@ pub enum Command {
     Audit(Box<AuditArguments>),
     /// Show a model, a saved trace or the folder of a search in the browser: explore, and search from any state
     View(Box<ViewArguments>),
+    /// Tell how far the search in a folder is, or what came of it
+    Report(Box<ReportArguments>),
     /// List the search engines and their options
     Engines,
     /// Serve an editor: the Language Server Protocol on standard input and output
@@ -198,6 +200,23 @@ pub struct ViewArguments {
     /// What searches may use.
     #[command(flatten)]
     pub resources: ResourceArguments,
+}
+
+/// Arguments of `report`.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArguments {
+    /// The folder of a search (check --dir, explore --dir), which may be running
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Write a page to FILE, too: verdict, counterexample, plots
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
+    /// Leave out of the page what lets its reader explore the model
+    #[arg(long, requires = "html", help_heading = "Output")]
+    pub html_static: bool,
+    /// The model, if it is not where the search found it
+    #[arg(long, value_name = "MODEL", help_heading = "Model")]
+    pub model: Option<PathBuf>,
 }
 
 /// Arguments of `simulate`.

@@ -18,20 +18,28 @@ use fathom_search::engines::{auto, registry, tier};
 use super::raw::{
     AuditArguments, CheckArguments, DeadlockArgument, DiskArguments, ExploreArguments, FaultsArgument,
     FollowArguments, FollowResources, LivenessArguments, ModelArguments, ModelOptionArguments,
-    OutputArguments, OverflowArgument, ProgressArgument, QuestionArguments, ReplayArguments,
+    OutputArguments, OverflowArgument, ProgressArgument, QuestionArguments, ReplayArguments, ReportArguments,
     ResourceArguments, SimulateArguments, StopArgument, StoreArgument, SymmetryArgument, SymmetryArguments,
     VacuityArgument, ViewArguments,
 };
 use crate::report::text::bytes;
 use crate::settings::{
     AuditSettings, CheckSettings, Destination, Dump, ExploreSettings, FollowSettings, OutputSettings,
-    ProgressMode, ReplaySettings, ReportFiles, SimulateSettings, TraceFile, TraceFormat, ViewSettings, Walk,
+    ProgressMode, ReplaySettings, ReportFiles, ReportSettings, SimulateSettings, TraceFile, TraceFormat,
+    ViewSettings, Walk,
 };
 
 /// The arguments do not make sense together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UsageError(pub String);
+
+impl From<ReportArguments> for ReportSettings {
+    fn from(arguments: ReportArguments) -> ReportSettings {
+        let ReportArguments { folder, html, html_static, model } = arguments;
+        ReportSettings { folder, html, html_static, model }
+    }
+}
 
 impl ExploreArguments {
     /// The settings that these arguments mean.

@@ -17,7 +17,10 @@ use fathom_model::system::TransitionSystem;
 use fathom_search::engines::auto;
 use fathom_search::engines::engine::{Chosen, Engine, Files, Run};
 
-use super::{Output, granted, home, plan, print, read_model, say, searched, settle, stream_summary, watcher};
+use super::{
+    Output, granted, home, leave_word, plan, print, read_model, say, searched, settle, stream_summary,
+    watcher,
+};
 use crate::history::Point;
 use crate::report::Told;
 use crate::report::escape::{Escaping, Printable};
@@ -296,6 +299,9 @@ pub(super) fn report(
     if let Some(output) = json {
         output.write_with(|out| json::write(&report(), out))?;
     }
+    leave_word(&checked.exploration, |out| {
+        page::write_shown(model, &checked.answers, report(), &history, out)
+    });
     Ok(checked.verdict().into())
 }
 

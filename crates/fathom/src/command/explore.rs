@@ -12,9 +12,12 @@ use fathom_check::questions::liveness_property::{LivenessProperty, LivenessQuest
 use fathom_model::system::TransitionSystem;
 use fathom_search::engines::engine::Files;
 
-use super::{Output, granted, home, print, print_summary, read_model, say, searched, settle, watcher};
+use super::{
+    Output, granted, home, leave_word, print, print_summary, read_model, say, searched, settle, watcher,
+};
 use crate::observer::Watcher;
 use crate::report::json::{self, Report};
+use crate::report::page;
 use crate::report::{self, Exit, text};
 use crate::session::Session;
 use crate::settings::{Dump, ExploreSettings};
@@ -68,6 +71,10 @@ pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit
     if let Some(output) = json_output {
         output.write(json::to_text(&Report::of_exploration(&model, &exploration)).as_bytes())?;
     }
+    leave_word(&exploration, |out| {
+        let report = Report::of_exploration(&model, &exploration);
+        page::write_shown(&model, &[], report, &session.history(), out)
+    });
     Ok(if exploration.limit.is_some() { Exit::GaveUp } else { Exit::Success })
 }
 

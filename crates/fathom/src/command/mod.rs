@@ -9,11 +9,13 @@ pub mod help;
 pub mod lsp;
 mod output;
 pub mod replay;
+pub mod report;
 pub mod simulate;
 pub mod translate;
 pub mod view;
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use anyhow::Context;
@@ -39,6 +41,7 @@ use crate::report::say::{say, say_coloured};
 use crate::report::text::{bytes, plural};
 use crate::session::Session;
 use crate::settings::OutputSettings;
+use crate::status;
 
 use output::{Output, print, print_bytes, print_summary, stream_summary};
 
@@ -47,7 +50,7 @@ fn read_model(settings: &ModelSettings, resources: &Resources, quiet: bool) -> R
     let model =
         reading::watched(&settings.path, resources, || Model::read(&settings.path, &settings.options))?;
     if !quiet && !model.warnings().is_empty() {
-        say_coloured(&model.warnings().render(model.source(), colour::wanted(&std::io::stderr())));
+        say_coloured(&model.warnings().render(model.source(), colour::wanted(&io::stderr())));
     }
     for name in model.told_apart().iter().filter(|_| !quiet).take(SHOWN_MAX) {
         say(&format!(
@@ -90,7 +93,11 @@ fn watcher(
     home: Option<&Home>,
 ) -> anyhow::Result<Watcher> {
     let gauge = home.map_or(Gauge::default(), Home::gauge);
-    session.watcher(Meter::new(output.progress, resources.ram, gauge)).context("cannot watch for signals")
+    let meter = Meter::new(output.progress, resources.ram, gauge.clone());
+    if let Some((home, status)) = home.and_then(|home| Some((home, home.status()?))) {
+        meter.keep_log(session.logbook(status, resume_command(home, None)));
+    }
+    session.watcher(meter, gauge).context("cannot watch for signals")
 }
 
 /// A place for the files of a run, made now if they are there from the start.
@@ -135,8 +142,17 @@ fn settle(home: Option<&Home>, exploration: &mut Exploration) -> anyhow::Result<
         let stays = home.settle(done)?;
         disk.folder = home.folder().filter(|_| stays).map(ToOwned::to_owned);
         disk.resume = (stays && !done).then(|| resume_command(home, exploration.limit));
+        disk.status = home.status().filter(|_| stays);
     }
     Ok(())
+}
+
+/// Says in the folder of a search that stays what came of it: `fill` writes what a page shows.
+fn leave_word(exploration: &Exploration, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let Some(file) = exploration.disk.as_ref().and_then(|disk| disk.status.as_ref()) else { return };
+    if let Err(error) = status::ended(file, fill) {
+        say(&format!("note: cannot say in the folder of the search what came of it: {error}"));
+    }
 }
 
 /// The command that was given, in the form that resumes its search: without the limit that ended it.

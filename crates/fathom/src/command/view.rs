@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::Context;
-use fathom_check::folder::home::Home;
 use fathom_check::model::assemble::{Language, ModelSettings};
 use fathom_check::model::user_file;
 
@@ -15,18 +14,20 @@ use crate::serve::Serving;
 use crate::serve::desk::Desk;
 use crate::session::Session;
 use crate::settings::ViewSettings;
+use crate::status;
 
 /// Serves until it is interrupted.
 pub fn run(settings: &ViewSettings, session: &Session) -> anyhow::Result<Exit> {
     session.is_interactive();
     let (model, saved) = subject(settings)?;
+    let watched = settings.what.is_dir().then(|| settings.what.clone());
     let resources = granted(&settings.resources, false);
     let model = read_model(&model, &resources, false)?;
     let mut html = Vec::new();
-    page::write_served(&model, &saved, &mut html)?;
+    page::write_served(&model, &saved, watched.is_some(), &mut html)?;
     let serving = Serving::new(settings.port).context("cannot listen on 127.0.0.1")?;
     print(&format!("{}\nserving this page to you alone until you press Ctrl-C\n", serving.address()))?;
-    serving.run(&Desk::new(model, resources), &html);
+    serving.run(&Desk::new(model, resources, watched), &html);
     Ok(Exit::Success)
 }
 
@@ -38,7 +39,7 @@ fn subject(settings: &ViewSettings) -> anyhow::Result<(ModelSettings, Vec<SavedR
         options: settings.options.clone(),
     };
     if path.is_dir() {
-        let identity = Home::look_at(path)?.identity;
+        let identity = status::look_at(path)?.identity;
         let model = settings.model.clone().unwrap_or_else(|| identity.model().to_owned());
         return Ok((ModelSettings { path: model, options: identity.model_options() }, Vec::new()));
     }

@@ -15,7 +15,7 @@ mod words;
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,7 @@ use signal_hook::consts::SIGUSR1;
 
 use crate::report::escape;
 use crate::settings::ProgressMode;
+use crate::status::{self, Logbook};
 
 use display::Display;
 use rate::Rate;
@@ -60,6 +61,8 @@ struct Shared {
     /// Raised by SIGUSR1.
     asked: Arc<AtomicBool>,
     over: AtomicBool,
+    /// Where word is left, if the search has a folder.
+    logbook: OnceLock<Logbook>,
     state: Mutex<State>,
 }
 
@@ -67,6 +70,8 @@ struct Shared {
 struct State {
     /// When to tell next.
     next: Instant,
+    /// When to leave word next.
+    log_next: Instant,
     last: Progress,
     /// Whether anything was noted yet.
     noted: bool,
@@ -107,6 +112,11 @@ impl Meter {
         };
         // Without the thread nothing is told: that is no reason not to search.
         Meter { shared, teller: Mutex::new(teller.ok()) }
+    }
+
+    /// From now on word is left in the search's folder, too.
+    pub fn keep_log(&self, logbook: Logbook) {
+        let _ = self.shared.logbook.set(logbook);
     }
 
     /// Takes note. Any thread may call it, often.
@@ -169,6 +179,7 @@ impl Shared {
         let began = Instant::now();
         let state = State {
             next: began + style.interval(),
+            log_next: began,
             last: Progress::default(),
             noted: false,
             steps_before: 0,
@@ -177,7 +188,7 @@ impl Shared {
             display: Display::default(),
         };
         let (asked, over) = (Arc::default(), AtomicBool::new(false));
-        Shared { style, began, ram, gauge, asked, over, state: Mutex::new(state) }
+        Shared { style, began, ram, gauge, asked, over, logbook: OnceLock::new(), state: Mutex::new(state) }
     }
 
     /// Tells when it is time, or when somebody asks, until the search is over.
@@ -199,6 +210,15 @@ impl Shared {
         if now >= state.next {
             state.next = now + self.style.interval();
             self.tell(&mut state, now, false);
+        }
+        if now >= state.log_next
+            && let Some(logbook) = self.logbook.get()
+        {
+            state.log_next = now + status::INTERVAL;
+            let snapshot = self.snapshot(&mut state, now);
+            // The device may be slow, and those who search wait for nobody.
+            drop(state);
+            logbook.tell(words::lines(&snapshot), &words::json(&snapshot));
         }
     }
 

@@ -21,6 +21,7 @@ use super::escape::Printable;
 use super::json::Report;
 use super::trace::{SavedNamedTrace, heading};
 use crate::history::Point;
+use crate::status::UnderWay;
 
 const TEMPLATE: &str = include_str!("../../../../web/page.html");
 const STYLE: &str = include_str!("../../../../web/page.css");
@@ -96,16 +97,57 @@ pub fn write(
     // The page has the runs in a form of its own.
     report.properties.iter_mut().flatten().for_each(|property| property.trace = None);
     let title = format!("{}: {}", Printable(model.source().name()), report.verdict);
-    let explorer = EXPLORER.filter(|_| carries == Carries::Explorer).unwrap_or_default();
-    fill(&title, "'none'", explorer, &Page { model, checked, report: &report, history }, out)
+    let page = Page { model, answers: &checked.answers, report: &report, history };
+    fill(&title, "'none'", explorer(carries), &page, out)
 }
 
-/// Writes the page that the checker serves: it has no results, and asks.
-pub fn write_served(model: &Model, saved: &[SavedRun], out: &mut dyn Write) -> io::Result<()> {
+/// Writes what the page of a search shows, for [`write_kept`].
+pub fn write_shown(
+    model: &Model,
+    answers: &[Answer],
+    mut report: Report<'_>,
+    history: &[Point],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    report.properties.iter_mut().flatten().for_each(|property| property.trace = None);
+    serde_json::to_writer(out, &Page { model, answers, report: &report, history }).map_err(io::Error::other)
+}
+
+/// Writes the page of a search that has ended, as it was kept.
+pub fn write_kept(shown: &serde_json::Value, carries: Carries, out: &mut dyn Write) -> io::Result<()> {
+    let words = |value: &serde_json::Value| Printable(value.as_str().unwrap_or_default()).to_string();
+    let title = format!("{}: {}", words(&shown["source"]["name"]), words(&shown["report"]["verdict"]));
+    fill(&title, "'none'", explorer(carries), shown, out)
+}
+
+/// Writes the page of a search that has not ended, as far as it said how far it is.
+pub fn write_under_way(
+    model: &Model,
+    under_way: Option<&UnderWay>,
+    held: bool,
+    carries: Carries,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let title = Printable(model.source().name()).to_string();
     let data = json!({
         "report": null, "source": opening(model), "participants": participants(model),
-        "processes": processes(model), "traces": [], "saved": saved, "served": true,
+        "processes": processes(model), "traces": [], "saved": [],
+        "under_way": { "held": held, "told": under_way },
+        "history": under_way.map_or(&serde_json::Value::Null, |under_way| &under_way.history),
+    });
+    fill(&title, "'none'", explorer(carries), &data, out)
+}
+
+fn explorer(carries: Carries) -> &'static str {
+    EXPLORER.filter(|_| carries == Carries::Explorer).unwrap_or_default()
+}
+
+/// Writes the page that the checker serves: it has no results, and asks.
+pub fn write_served(model: &Model, saved: &[SavedRun], watches: bool, out: &mut dyn Write) -> io::Result<()> {
+    let title = Printable(model.source().name()).to_string();
+    let data = json!({
+        "report": null, "source": opening(model), "participants": participants(model),
+        "processes": processes(model), "traces": [], "saved": saved, "served": true, "watches": watches,
     });
     fill(&title, "'self'", "", &data, out)
 }
@@ -189,15 +231,15 @@ impl Write for Unmarked<'_> {
 /// What the page shows.
 struct Page<'a> {
     model: &'a Model,
-    checked: &'a Checked,
+    answers: &'a [Answer],
     report: &'a Report<'a>,
     history: &'a [Point],
 }
 
 impl Serialize for Page<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Page { model, checked, report, history } = self;
-        let runs = checked.answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
+        let Page { model, answers, report, history } = self;
+        let runs = answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
         let runs: Vec<Run<'_>> = runs.map(|(answer, trace)| Run { model, answer, trace }).collect();
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("report", report)?;

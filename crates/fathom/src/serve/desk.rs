@@ -1,5 +1,6 @@
 //! What is answered, and what is searched meanwhile? Questions about single states at once, by the same crate that pages carry; searches by the real engines, in a thread of their own, one at a time.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,12 +29,16 @@ use fathom_search::task::{Observer, Progress};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use crate::status::{self, Status};
+
 /// Who answers.
 pub struct Desk {
     model: Arc<Model>,
     explorer: Mutex<Explorer>,
     resources: Resources,
     search: Mutex<Option<Arc<Search>>>,
+    /// The folder of a search that is watched.
+    watched: Option<PathBuf>,
 }
 
 /// What is asked of the server alone.
@@ -44,6 +49,8 @@ enum Wish {
     Check {},
     /// The search ends.
     Stop {},
+    /// How far is the search in the folder?
+    Watch {},
 }
 
 /// A search that runs, or is over.
@@ -61,12 +68,12 @@ struct Search {
 const PATIENCE: Duration = Duration::from_millis(150);
 
 impl Desk {
-    /// Answers about a model, with what searches may use.
-    pub fn new(model: Model, resources: Resources) -> Desk {
+    /// Answers about a model, with what searches may use; and about the search in a folder.
+    pub fn new(model: Model, resources: Resources, watched: Option<PathBuf>) -> Desk {
         let explorer =
             Explorer::of(model.source().clone(), model.understood().clone(), model.values().clone());
         let (explorer, search) = (Mutex::new(explorer), Mutex::new(None));
-        Desk { model: Arc::new(model), explorer, resources, search }
+        Desk { model: Arc::new(model), explorer, resources, search, watched }
     }
 
     /// Answers a question.
@@ -77,11 +84,27 @@ impl Desk {
                 self.stop();
                 Ok(json!({}))
             }
+            Ok(Wish::Watch {}) => self.watch(),
             Err(_) => serde_json::from_str(question)
                 .map_err(|error| error.to_string())
                 .and_then(|question| self.explored(question)),
         };
         answered.unwrap_or_else(|error| json!({ "error": error })).to_string()
+    }
+
+    /// What the folder says of the search in it.
+    fn watch(&self) -> Result<Json, String> {
+        let folder = self.watched.as_deref().ok_or("no folder is watched")?;
+        let found = status::look_at(folder).map_err(|error| error.to_string())?;
+        Ok(match found.status {
+            Some(Status::Ended { page }) => {
+                json!({ "held": found.held, "report": page["report"], "history": page["history"] })
+            }
+            Some(Status::UnderWay(told)) => {
+                json!({ "held": found.held, "told": told, "history": told.history })
+            }
+            None => json!({ "held": found.held, "history": [] }),
+        })
     }
 
     fn explored(&self, question: Question) -> Result<Json, String> {

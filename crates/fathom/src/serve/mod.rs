@@ -103,7 +103,8 @@ fn respond(mut request: Request, address: &Address, desk: &Desk, page: &[u8]) ->
 }
 
 fn send(request: Request, status: u16, kind: &str, body: Vec<u8>) -> io::Result<()> {
-    let mut response = Response::from_data(body).with_status_code(status);
+    // The length is known: it goes in one piece.
+    let mut response = Response::from_data(body).with_status_code(status).with_chunked_threshold(usize::MAX);
     let all = HEADERS.iter().copied().chain([("Content-Type", kind)]);
     for header in all.filter_map(|(name, value)| Header::from_bytes(name, value).ok()) {
         response.add_header(header);

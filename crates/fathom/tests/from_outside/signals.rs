@@ -186,7 +186,7 @@ fn ended_by_the_clock(words: &[&str], path: &str, visits: u64) -> Ran {
     for limit in ["300ms", "2s", "10s", "60s"] {
         let child = in_a_step(&[words, &["--time-limit", limit]].concat(), path);
         let ran = ended_within(child, Duration::from_secs(120));
-        let has_begun = !ran.stderr.contains("before a search began");
+        let has_begun = !ran.stderr.contains("was still being read");
         if has_begun && ran.json()["visits"].as_u64().is_none_or(|made| made >= visits) {
             return ran;
         }
