@@ -59,7 +59,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut report = Report::new(paper.name);
     report.heading(1, paper.cited);
     let quick = if arguments.quick { " --quick" } else { "" };
-    report.command(&format!("cargo xtask papers {}{quick} --rounds {rounds}", paper.name));
+    let limit = arguments.limit;
+    report.command(&format!("cargo xtask papers {}{quick} --rounds {rounds} --limit {limit}", paper.name));
     report.paragraph(&format!(
         "Each figure is the median of {rounds}; those that are compared ran in turns. CPU is user and system time of the whole process, with one thread unless said otherwise."
     ));
