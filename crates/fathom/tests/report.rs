@@ -1,12 +1,14 @@
 //! Does a search folder tell whoever looks at it how far the search is, and what came of it?
 
 mod command;
+mod endless;
 
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use command::{Ran, fathom, model, run};
+use endless::endless;
 
 fn report(folder: &Path, more: &[&str]) -> Ran {
     let ran = Ran::of(fathom(&["report"]).arg(folder).args(more).output().expect("the binary runs"));
@@ -26,21 +28,23 @@ fn searched(words: &[&str], folder: &Path) -> Ran {
     Ran::of(fathom(words).arg("--dir").arg(folder).output().expect("the binary runs"))
 }
 
-/// A search that takes its time.
+/// A search that goes on until it is killed.
 struct Slow(Child);
 
 impl Slow {
     fn start(folder: &Path) -> Slow {
-        let path = model("torus_3d.dve");
+        let path = endless(folder.parent().expect("it has one"));
         let words = ["explore", &path, "--engine", "tier", "--data-budget", "256KiB", "-j", "1"];
         let mut command = fathom(&words);
         command.arg("--dir").arg(folder).args(["--commit-every", "0s", "--quiet"]);
         Slow(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs"))
     }
+}
 
-    fn kill(mut self) {
-        self.0.kill().expect("it is there");
-        self.0.wait().expect("it ends");
+impl Drop for Slow {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -98,7 +102,7 @@ fn a_search_is_watched_while_it_runs_and_known_to_be_killed() {
     assert!(told.contains(": running\n"), "{told}");
     let page = page(&folder);
     assert!(page.contains("\"under_way\"") && page.contains("\"held\":true"), "it says how far it is");
-    slow.kill();
+    drop(slow);
     let told = report(&folder, &[]).stdout;
     assert!(told.contains("interrupted: no process is at work here"), "{told}");
     assert!(told.contains("--resume"), "{told}");

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // Tests stop at the first surprise.
 
+mod endless;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use endless::endless;
 use oracle::skip::skipped;
 use serde_json::{Value, json};
 
@@ -215,17 +218,29 @@ fn a_browser_explores_what_is_served() {
     assert!(seen.contains("check what the model states"), "{seen}");
 }
 
+/// A search in a process of its own, which ends when this does.
+struct Searching(Child);
+
+impl Drop for Searching {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn the_search_in_a_folder_is_watched_while_it_runs_and_after() {
     let folder = tempfile::tempdir().unwrap();
     let search = folder.path().join("search");
-    let words = ["explore", "models/torus_3d.dve", "--engine", "tier", "--data-budget", "256KiB", "-j", "1"];
-    let mut running = Command::new(env!("CARGO_BIN_EXE_fathom"))
+    let model = endless(folder.path());
+    let words = ["explore", &model, "--engine", "tier", "--data-budget", "256KiB", "-j", "1"];
+    let running = Command::new(env!("CARGO_BIN_EXE_fathom"))
         .args(words)
         .args(["--quiet", "--commit-every", "0s", "--dir", search.to_str().unwrap()])
         .current_dir(root())
         .spawn()
         .unwrap();
+    let running = Searching(running);
     while !search.join("run.json").exists() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
@@ -238,8 +253,7 @@ fn the_search_in_a_folder_is_watched_while_it_runs_and_after() {
     assert!(told["told"]["lines"].as_array().unwrap().len() > 2, "{told}");
     // Its time stands still while it waits for an answer: a few looks, while the search goes on.
     let seen = browsed(&server, 5);
-    running.kill().unwrap();
-    running.wait().unwrap();
+    drop(running);
     if let Some(seen) = seen {
         assert!(
             seen.contains("data-watched=\"running\"") && seen.contains("The search is running."),

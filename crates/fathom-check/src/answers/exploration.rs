@@ -49,6 +49,28 @@ pub struct Exploration {
     pub figures: Vec<(&'static str, u64)>,
 }
 
+impl Exploration {
+    /// By this engine, with these numbers of records of so many bits; nothing else is known of it.
+    pub(crate) fn new(engine: &'static str, counts: Counts, record_bits: u32, usage: Usage) -> Exploration {
+        Exploration {
+            engine,
+            store: None,
+            automaton: None,
+            limit: None,
+            assumed_depth: None,
+            counts,
+            record_bits,
+            coverage: None,
+            usage,
+            disk: None,
+            cost: None,
+            passes: None,
+            early: None,
+            figures: Vec::new(),
+        }
+    }
+}
+
 /// What files of a run are for, and what they took.
 #[derive(Clone, Debug)]
 pub struct DiskUsage {

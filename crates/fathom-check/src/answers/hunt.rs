@@ -88,21 +88,11 @@ pub fn check_bitstate(
         faults: outcome.faults + outcome.label_faults,
         ..Counts::default()
     };
+    let record_bits = system.system().shape().width_bits;
     let exploration = Exploration {
-        engine: bitstate::ENGINE.name,
-        assumed_depth: None,
-        store: None,
-        automaton: None,
         limit: Some(limit),
-        counts,
-        record_bits: system.system().shape().width_bits,
         coverage: subject.program().and_then(|program| Coverage::of(program, &outcome.actions_taken)),
-        usage,
-        disk: None,
-        cost: None,
-        passes: None,
-        early: None,
-        figures: Vec::new(),
+        ..Exploration::new(bitstate::ENGINE.name, counts, record_bits, usage)
     };
     Ok(Checked::new(answers, exploration, stop))
 }
@@ -150,22 +140,9 @@ pub fn random_walks(
     let walks = hunt.figures(caught);
     let (visits, edges) = (hunt.expanded.into_inner(), hunt.edges.into_inner());
     let counts = Counts { visits, edges, walks: Some(walks), ..Counts::default() };
-    let exploration = Exploration {
-        engine: "random walks",
-        assumed_depth: None,
-        store: None,
-        automaton: None,
-        limit: Some(limit),
-        counts,
-        record_bits: system.system().shape().width_bits,
-        coverage: None,
-        usage: Usage::of(resources, &budget, elapsed),
-        disk: None,
-        cost: None,
-        passes: None,
-        early: None,
-        figures: Vec::new(),
-    };
+    let (usage, record_bits) = (Usage::of(resources, &budget, elapsed), system.system().shape().width_bits);
+    let exploration =
+        Exploration { limit: Some(limit), ..Exploration::new("random walks", counts, record_bits, usage) };
     Ok(Checked::new(answers, exploration, Stop::First))
 }
 

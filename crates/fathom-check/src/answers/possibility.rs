@@ -93,21 +93,11 @@ pub fn check(
         (false, None) => Verdict::Holds,
         (false, Some(_)) => Verdict::Unknown,
     };
+    let usage = Usage::of(resources, &budget, elapsed);
     let exploration = Exploration {
-        engine,
-        assumed_depth: None,
-        store: None,
-        automaton: None,
         limit,
-        counts,
-        record_bits: system.shape().width_bits,
-        coverage: None,
-        usage: Usage::of(resources, &budget, elapsed),
         disk: disk.map(DiskUsage::of),
-        cost: None,
-        passes: None,
-        early: None,
-        figures: Vec::new(),
+        ..Exploration::new(engine, counts, system.shape().width_bits, usage)
     };
     let search = Some(Box::new(exploration.clone()));
     let property = possibility.property.clone();

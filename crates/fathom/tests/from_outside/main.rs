@@ -6,6 +6,8 @@
 mod command;
 #[path = "../confines/mod.rs"]
 mod confines;
+#[path = "../endless/mod.rs"]
+mod endless;
 
 mod extremes;
 mod hostile_text;

@@ -1,7 +1,7 @@
 //! Signals and clocks: what was committed is kept, and every command ends.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,17 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::command::{Ran, fathom, run};
 use crate::confines::skipped;
-
-/// A model with more states than any machine gets to.
-fn endless(folder: &Path) -> String {
-    let step = |number| format!("s -> s {{ effect a[{number}] = (a[{number}] + 1) % 256; }}");
-    let steps: Vec<String> = (0..8).map(step).collect();
-    let text =
-        format!("byte a[8];\nprocess P {{ state s; init s; trans {}; }}\nsystem async;\n", steps.join(", "));
-    let path: PathBuf = folder.join("endless.dve");
-    std::fs::write(&path, text).unwrap();
-    path.display().to_string()
-}
+use crate::endless::endless;
 
 /// Whether this process, and so its children, were told to ignore a signal.
 fn is_ignored(signal: Signal) -> bool {
