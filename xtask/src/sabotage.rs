@@ -73,7 +73,7 @@ const DEFECTS: &[Defect] = &[
     search("requests", "liveness", "strong_fairness_is_the_implication"),
     search("hash-alone", "liveness", "tables_and_paths_on_disk"),
     search("loop-start", "liveness", "the_shortest_lassos_are_found"),
-    search("bound", "astar", "what_is_found_first_is_nearest"),
+    search("depth", "astar", "what_is_found_first_is_nearest"),
     search("pass-log", "liveness", "passes_that_lose_power"),
     search("ranks", "liveness", "what_holds_has_ranks"),
     program("card", "tier", "something_else_is_refused"),

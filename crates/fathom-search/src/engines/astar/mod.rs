@@ -203,9 +203,9 @@ pub struct Offered {
 impl Bucket {
     /// Where states of that bound are that are one step further.
     fn next(at: Option<Bucket>, bound: u64) -> Bucket {
-        let depth = at.map_or(0, |at| at.depth.saturating_add(1));
-        // With the defect a goal may seem farther than it is.
-        let bound = if is_chosen("bound") { bound.saturating_mul(3) } else { bound };
+        // With the defect a step counts for two.
+        let step = if is_chosen("depth") { 2 } else { 1 };
+        let depth = at.map_or(0, |at| at.depth.saturating_add(step));
         let sum = u64::from(depth).saturating_add(bound).min(u32::MAX.into()) as u32;
         Bucket { depth, sum: sum.max(at.map_or(0, |at| at.sum)) }
     }
