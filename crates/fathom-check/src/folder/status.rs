@@ -18,7 +18,7 @@ pub struct StatusFile {
 const NAME: &str = "status";
 const NEW: &str = "status-new";
 /// No status is read that is larger.
-const BYTES_MAX: u64 = 256 << 20;
+const BYTES_MAX: u64 = 64 << 20;
 /// What is gathered before it is written.
 const PIECE_BYTES: usize = 64 << 10;
 

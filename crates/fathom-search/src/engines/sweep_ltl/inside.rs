@@ -133,7 +133,9 @@ impl<'r> Component<'r> {
         // From where each was met first.
         let mut before = ChargedVec::with_capacity(room.budget(), "cycles", self.members.len())?;
         before.resize(self.members.len(), NEW)?;
-        let _charge = room.budget().charge("cycles", self.members.len() * 4)?;
+        // What waits, and the way back, which may be as long.
+        let each = size_of::<u32>() + size_of::<usize>();
+        let _charge = room.budget().charge("cycles", self.members.len() * each)?;
         let mut open = VecDeque::with_capacity(self.members.len());
         before[first.target] = first.source as u32;
         open.push_back(first.target as u32);
