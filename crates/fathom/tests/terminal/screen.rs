@@ -98,10 +98,22 @@ impl Screen {
         self.text().lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect()
     }
 
-    /// Everything that was written.
+    /// Everything that was written, by processes that have ended too: a mark takes the same way after it.
+    #[track_caller]
     pub(crate) fn written(&self) -> String {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&seen.bytes).into_owned()
+        const MARK: &str = "<all was read>";
+        std::fs::File::from(self.end()).write_all(MARK.as_bytes()).expect("it can be written to");
+        let began = Instant::now();
+        loop {
+            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let text = String::from_utf8_lossy(&seen.bytes).into_owned();
+            drop(seen);
+            if let Some(before) = text.strip_suffix(MARK) {
+                return before.to_owned();
+            }
+            assert!(began.elapsed() < PATIENCE, "waited for a mark, and see:\n{text}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Waits until something is seen.
