@@ -65,6 +65,7 @@ const DEFECTS: &[Defect] = &[
     search("regress", "sweep_disk", "finds_what_the_judge_finds"),
     search("image", "layered", GRAPHS),
     search("visits", "layered", GRAPHS),
+    search("split", "partition", GRAPHS),
     search("passes", "liveness", "engines_agree_with_the_judge"),
     search("file-sums", "liveness", "engines_agree_with_the_judge"),
     search("maximum", "liveness", "marks_on_steps_make_cycles_accepting"),
@@ -80,7 +81,8 @@ const DEFECTS: &[Defect] = &[
 ];
 
 /// Builds of `fathom-search` that must find the same as any other, by feature.
-const ALIKE: &[(&str, &str)] = &[("constant-hash", "tier"), ("constant-hash", "layered")];
+const ALIKE: &[(&str, &str)] =
+    &[("constant-hash", "tier"), ("constant-hash", "layered"), ("constant-hash", "partition")];
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { part, only, alike } = arguments;

@@ -29,6 +29,14 @@ pub enum SearchError {
         /// How many.
         bits: u32,
     },
+    /// States have no variable of that name.
+    #[error("there is no variable {name:?} that states could be parted by; there are: {names}")]
+    NoComponent {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        names: String,
+    },
     /// One part of the table holds as many states as it can number.
     #[error("a shard of the table is full: it cannot number more than {limit} states")]
     ShardFull {

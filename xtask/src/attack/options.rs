@@ -62,6 +62,7 @@ const COMMANDS: &[&[&str]] = &[
     &["check", "MODEL", "--engine", "tier"],
     &["check", "MODEL", "--engine", "stern-dill"],
     &["check", "MODEL", "--engine", "layered"],
+    &["check", "MODEL", "--engine", "partition"],
     &["check", "MODEL", "--engine", "positions"],
     &["check", "MODEL", "--engine", "bitstate"],
     &["check", "MODEL", "--only", "--ltl", "G F P_0.critical", "--engine", "auto"],

@@ -90,8 +90,9 @@ impl<'ast> Visit<'ast> for Texts {
 
     /// The words that an option of an engine can be are its own affair: `candidates=ram` is no engine.
     fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let are_words = |name: &syn::Ident| ["OneOf", "Share", "Names"].iter().any(|words| name == words);
         let is_option = matches!(&*call.func, syn::Expr::Path(path)
-            if path.path.segments.last().is_some_and(|last| last.ident == "OneOf" || last.ident == "Share"));
+            if path.path.segments.last().is_some_and(|last| are_words(&last.ident)));
         if !is_option {
             visit::visit_expr_call(self, call);
         }

@@ -238,7 +238,7 @@ pub fn check(
         observer: &*monitor.tracing(),
     };
     let answers = tracer.answers(monitor)?;
-    let Searched { engine, outcome, gave_up, disk, cost, measure: swept_by, .. } = searched;
+    let Searched { engine, outcome, gave_up, disk, cost, measure: swept_by, figures, .. } = searched;
     let mut counts = Counts::of(&outcome);
     counts.measure = progress::told(swept_by, measure.as_ref());
     if plan.constraint.is_some() {
@@ -260,7 +260,7 @@ pub fn check(
         cost,
         passes: None,
         early: None,
-        figures: Vec::new(),
+        figures,
     };
     Ok(Checked::new(answers, exploration, stop))
 }

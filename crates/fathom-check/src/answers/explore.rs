@@ -69,7 +69,7 @@ pub fn explore(
     let (searched, budget) = searched(engine, resources, monitor, home, &search)?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
-    let Searched { engine, outcome, gave_up, disk, cost, measure: swept_by, .. } = searched;
+    let Searched { engine, outcome, gave_up, disk, cost, measure: swept_by, figures, .. } = searched;
     let mut counts = Counts::of(&outcome);
     counts.measure = progress::told(swept_by, measure.as_ref());
     if property.is_some() {
@@ -94,7 +94,7 @@ pub fn explore(
         cost,
         passes: None,
         early: None,
-        figures: Vec::new(),
+        figures,
     })
 }
 

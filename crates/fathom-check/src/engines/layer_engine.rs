@@ -58,6 +58,8 @@ pub struct Searched {
     pub cost: Option<CostFigures>,
     /// The measure of progress that states were searched in the order of, if they were.
     pub measure: Option<String>,
+    /// What the engine tells of itself in numbers, each by its name.
+    pub figures: Vec<(&'static str, u64)>,
 }
 
 /// What is searched, with what, and where its files are.
@@ -138,7 +140,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
         identity: measure.identity,
     });
     match run(&Ask { task: search, place: &place, chosen, measure }) {
-        Ok(Answer { engine, outcome, kept, used, closing, measure }) => {
+        Ok(Answer { engine, outcome, kept, used, closing, measure, figures }) => {
             let counts = volume_counts(used, &volume)?;
             Ok(Searched {
                 engine,
@@ -148,6 +150,7 @@ pub fn search(chosen: &Chosen, task: &Task<'_>) -> Result<Searched, SearchError>
                 disk: counts.map(|(used, counts)| disk_figures(used, &counts, &outcome)),
                 cost: CostFigures::of(&outcome, closing),
                 measure,
+                figures,
                 outcome,
             })
         }
@@ -192,6 +195,7 @@ fn gave_up(
         disk: Some(disk_figures(used, &volume.counts(), &outcome)),
         cost: None,
         measure: None,
+        figures: Vec::new(),
         kept: Kept::Committed(layers.map(Box::new)),
         scratch: scratch_parent(home),
         outcome,

@@ -171,6 +171,8 @@ pub enum OptionValue {
     Count(&'static str),
     /// A number between 0 and 1, neither of them; or one of these words.
     Share(&'static [&'static str]),
+    /// One of these words, or names of variables, separated by commas.
+    Names(&'static [&'static str]),
 }
 
 /// What an engine is asked.
@@ -286,8 +288,10 @@ pub struct Answer {
     pub used: Option<DiskUse>,
     /// What closing layers was made of, if the engine tells.
     pub closing: Option<ClosingCost>,
-    /// The measure of progress that states were searched in the order of, if they were.
+    /// The measure of progress that states were searched in the order of, or what they were parted by, if somebody has chosen it for them.
     pub measure: Option<String>,
+    /// What the engine tells of itself in numbers, each by its name.
+    pub figures: Vec<(&'static str, u64)>,
 }
 
 /// The states that a search has kept.
@@ -406,6 +410,7 @@ impl fmt::Display for OptionValue {
             OptionValue::Expression => formatter.write_str("EXPRESSION"),
             OptionValue::Number => formatter.write_str("N"),
             OptionValue::Count(form) => formatter.write_str(form),
+            OptionValue::Names(words) => write!(formatter, "{}|VARIABLES", words.join("|")),
             OptionValue::Share(words) => {
                 formatter.write_str("SHARE")?;
                 words.iter().try_for_each(|word| write!(formatter, "|{word}"))
@@ -498,6 +503,11 @@ impl Chosen {
         self.options.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
     }
 
+    /// Whether that was chosen, `key=value`.
+    pub fn says(&self, option: &str) -> bool {
+        option.split_once('=').is_some_and(|(key, value)| self.option(key) == Some(value))
+    }
+
     /// The number that was chosen for an option, if one was.
     pub fn number(&self, key: &str) -> Option<u64> {
         self.option(key)?.parse().ok()
@@ -527,6 +537,14 @@ fn share_of(text: &str) -> Option<f64> {
 impl Answer {
     /// Of a search that has no files.
     pub(crate) fn in_memory(engine: &Engine, outcome: Outcome, kept: Kept) -> Answer {
-        Answer { engine: engine.name, outcome, kept, used: None, closing: None, measure: None }
+        Answer {
+            engine: engine.name,
+            outcome,
+            kept,
+            used: None,
+            closing: None,
+            measure: None,
+            figures: Vec::new(),
+        }
     }
 }

@@ -12,6 +12,7 @@ pub mod map;
 pub mod map_ram;
 pub mod ndfs;
 pub mod owcty;
+pub mod partition;
 pub mod positions;
 pub mod ram;
 pub mod registry;

@@ -2,18 +2,19 @@
 
 use super::engine::Engine;
 use super::{
-    astar, auto, bitstate, ddfs, ioemc, l2s, layered, map, map_ram, ndfs, owcty, positions, ram, semi_owcty,
-    stern_dill, sweep, sweep_ltl, sweep_ram, tier,
+    astar, auto, bitstate, ddfs, ioemc, l2s, layered, map, map_ram, ndfs, owcty, partition, positions, ram,
+    semi_owcty, stern_dill, sweep, sweep_ltl, sweep_ram, tier,
 };
 
 /// All engines, in the order in which users read of them.
-pub static ENGINES: [&Engine; 19] = [
+pub static ENGINES: [&Engine; 20] = [
     &auto::ENGINE,
     &ram::ENGINE,
     &positions::ENGINE,
     &tier::ENGINE,
     &stern_dill::ENGINE,
     &layered::ENGINE,
+    &partition::ENGINE,
     &sweep_ram::ENGINE,
     &sweep::ENGINE,
     &astar::ENGINE,

@@ -106,6 +106,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
         used,
         closing: None,
         measure: None,
+        figures: Vec::new(),
     })
 }
 

@@ -83,7 +83,7 @@ fn answer(kept: Kept, outcome: Outcome) -> Result<Answer, SearchError> {
         Kept::Tier(tier) if !tier.keeps_all_layers() => engine::Kept::Dropped,
         kept => engine::Kept::Layers(Box::new(kept)),
     };
-    Ok(Answer { engine, outcome, kept, used, closing, measure: None })
+    Ok(Answer { engine, outcome, kept, used, closing, measure: None, figures: Vec::new() })
 }
 
 /// What was kept of a search, for paths.

@@ -74,7 +74,15 @@ pub(super) fn instead(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     }
     let used = Some(policy.disk_use());
     let (kept, measure) = (Kept::Stages(Box::new(policy.into_stages())), Some(name));
-    Ok(Answer { engine: sweep::ENGINE.name, outcome, kept, used, closing: None, measure })
+    Ok(Answer {
+        engine: sweep::ENGINE.name,
+        outcome,
+        kept,
+        used,
+        closing: None,
+        measure,
+        figures: Vec::new(),
+    })
 }
 
 /// Removes the files of a search that begins again.

@@ -73,7 +73,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let used = Some(policy.disk_use());
     // Searching again needs the memory that this one has.
     let kept = if policy.keeps_all_layers() { Kept::Layers(Box::new(policy)) } else { Kept::Dropped };
-    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None, measure: None })
+    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None, measure: None, figures: Vec::new() })
 }
 
 /// The policy.

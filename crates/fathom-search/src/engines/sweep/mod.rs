@@ -139,7 +139,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let used = Some(policy.disk_use());
     let measure = ask.measure.map(|measure| measure.name.to_owned());
     let kept = if policy.keep { Kept::Stages(Box::new(policy.into_stages())) } else { Kept::NoLayers };
-    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None, measure })
+    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing: None, measure, figures: Vec::new() })
 }
 
 /// Why a sweep that may give up does.

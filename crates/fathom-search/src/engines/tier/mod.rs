@@ -90,7 +90,7 @@ fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {
     let (used, closing) = (Some(tier.disk_use()), Some(tier.cost()));
     // Searching again needs the memory that this one has.
     let kept = if tier.keeps_all_layers() { Kept::Layers(Box::new(tier)) } else { Kept::Dropped };
-    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing, measure: None })
+    Ok(Answer { engine: ENGINE.name, outcome, kept, used, closing, measure: None, figures: Vec::new() })
 }
 
 /// What was chosen for a search with the states on disk.
