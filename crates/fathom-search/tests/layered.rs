@@ -86,6 +86,7 @@ fn settings(system: &dyn TransitionSystem, way: Way, stop_at_first: bool) -> Set
         threads: way.threads,
         conditions: conditions(system.shape()),
         stop_at_first,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning: (way.tuning)(),
@@ -162,7 +163,7 @@ fn compare(system: &dyn TransitionSystem, judge: &Explored, way: Way, outcome: &
     if way.length == Length::Layers(u64::MAX) {
         assert_eq!(outcome.visits, states, "{way:?}: compared with all layers, no state is visited twice");
     }
-    for (condition, finding) in conditions(system.shape()).into_iter().zip(&outcome.findings.0) {
+    for (condition, finding) in conditions(system.shape()).into_iter().zip(outcome.findings.firsts()) {
         let expected = expected_finding(condition, judge).map(|(finding, _)| finding);
         assert_eq!(finding, &expected, "{way:?} {condition:?}");
     }
@@ -241,7 +242,7 @@ fn check_first(system: &dyn TransitionSystem, judge: &Explored, way: Way) {
     match first.filter(|_| !judge.layers.is_empty()) {
         Some(layer) => {
             assert_eq!(outcome.ending, Ending::Found, "{way:?}");
-            let found = outcome.findings.0.iter().flatten().map(|finding| finding.layer);
+            let found = outcome.findings.firsts().flatten().map(|finding| finding.layer);
             assert_eq!(found.min(), Some(layer), "{way:?}");
         }
         None => assert_eq!(outcome.ending, Ending::Complete, "{way:?}"),

@@ -407,7 +407,15 @@ impl Teller<'_> {
         let (trace, untraced) = told(trace, monitor)?;
         let verdict: Verdict = verdict_on(property.kind, violated, false, seen);
         debug_assert!(verdict != Verdict::Fault || property.kind == PropertyKind::Fault, "faults are faults");
-        Ok(Answer { verdict, vacuous: is_vacuous(&property, seen), property, trace, untraced, search: None })
+        Ok(Answer {
+            verdict,
+            vacuous: is_vacuous(&property, seen),
+            property,
+            trace,
+            more: Vec::new(),
+            untraced,
+            search: None,
+        })
     }
 }
 

@@ -153,8 +153,15 @@ pub fn check(
         (false, false) => Verdict::Unknown,
     };
     let property_asked = property.property.clone();
-    let mut answers =
-        vec![Answer { property: property_asked, verdict, trace, untraced, vacuous: false, search: None }];
+    let mut answers = vec![Answer {
+        property: property_asked,
+        verdict,
+        trace,
+        more: Vec::new(),
+        untraced,
+        vacuous: false,
+        search: None,
+    }];
     if settings.faults == Faults::Stop {
         // Where the automaton drops no run, the product has every state of the model.
         let everywhere = exact && reads_every_word(automaton);
@@ -424,5 +431,5 @@ fn fault_answer(
         (false, false) => Verdict::Unknown,
     };
     let property = Property { name: "fault".into(), kind: PropertyKind::Fault, span: None, antecedent: None };
-    Ok(Answer { property, verdict, trace, untraced, vacuous: false, search: None })
+    Ok(Answer { property, verdict, trace, more: Vec::new(), untraced, vacuous: false, search: None })
 }

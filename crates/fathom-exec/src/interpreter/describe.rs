@@ -116,7 +116,7 @@ fn label_on(system: &Interpreter, record: &[u64], label: usize) -> Description {
             (text.into(), label.span, why(&mut values, None))
         }
         Err(Some(trouble)) => {
-            let reason = why(&mut values, Some((trouble.span, trouble.kind)));
+            let reason = why(&mut values, Some(trouble));
             (words(system, trouble), trouble.span, reason)
         }
         Err(None) => (INTERRUPTED.into(), label.span, Reason::default()),

@@ -68,7 +68,8 @@ pub fn write_checked(told: &Told<'_>, out: &mut Escaping<'_>) -> io::Result<()> 
     for answer in &checked.answers {
         if let Some(limit) = answer.untraced {
             let name = Printable(&answer.property.name);
-            let _ = writeln!(text, "note: no counterexample to `{name}`: {}", limit_sentence(limit));
+            let none = if answer.trace.is_some() { "no further counterexample" } else { "no counterexample" };
+            let _ = writeln!(text, "note: {none} to `{name}`: {}", limit_sentence(limit));
         }
     }
     match checked.exploration.limit {

@@ -93,7 +93,7 @@ impl<'a> TraceDocument<'a> {
     /// All runs of a check.
     pub fn of(model: &'a Model, answers: &'a [Answer]) -> TraceDocument<'a> {
         let named = |answer: &'a Answer| {
-            answer.trace.as_ref().map(|trace| NamedTrace {
+            answer.traces().map(|trace| NamedTrace {
                 property: &answer.property.name,
                 kind: answer.property.kind.word(),
                 trace: trace.told(model),
@@ -103,43 +103,51 @@ impl<'a> TraceDocument<'a> {
             schema: super::json::SCHEMA,
             tool: "fathom",
             model: model.source().name(),
-            traces: answers.iter().filter_map(named).collect(),
+            traces: answers.iter().flat_map(named).collect(),
         }
     }
 }
 
 /// Writes all runs of a check, one after the other.
 pub fn write_all(model: &Model, answers: &[Answer], sheet: Sheet, out: &mut dyn Write) -> io::Result<()> {
-    let runs = answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
-    for (number, (answer, trace)) in runs.enumerate() {
+    for (number, (answer, trace)) in runs(answers).enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{}", heading(answer))?;
+        writeln!(out, "{}", heading(answer, Some(trace)))?;
         write_run(model, trace, sheet, out)?;
     }
     Ok(())
 }
 
-/// What is violated, and where.
-pub fn heading(answer: &Answer) -> String {
+/// What has runs to show, and each of them.
+pub fn runs(answers: &[Answer]) -> impl Iterator<Item = (&Answer, &Trace)> {
+    answers.iter().flat_map(|answer| answer.traces().map(move |trace| (answer, trace)))
+}
+
+/// What is violated, and where if there is a run that shows it.
+pub fn heading(answer: &Answer, trace: Option<&Trace>) -> String {
     let name = Printable(&answer.property.name);
-    if let Some(cycle) = answer.trace.as_ref().map(Trace::cycle_length).filter(|cycle| *cycle > 0) {
+    if let Some(cycle) = trace.map(Trace::cycle_length).filter(|cycle| *cycle > 0) {
         let repeated = if cycle == 1 { "step repeats".to_owned() } else { format!("{cycle} steps repeat") };
         return format!("{name} is violated by a run whose last {repeated} for ever:");
     }
-    let length = answer.trace.as_ref().map_or(0, Trace::length);
-    let after = match length {
-        0 => "in an initial state".to_owned(),
-        1 => "after 1 step".to_owned(),
-        steps => format!("after {steps} steps"),
+    let mut after = match trace.map(Trace::length) {
+        None => String::new(),
+        Some(0) => " in an initial state".to_owned(),
+        Some(1) => " after 1 step".to_owned(),
+        Some(steps) => format!(" after {steps} steps"),
     };
+    let number = trace.and_then(|trace| answer.traces().position(|one| std::ptr::eq(one, trace)));
+    if let Some(number) = number.filter(|_| !answer.more.is_empty()) {
+        after.push_str(&format!(" ({} of {})", number + 1, answer.more.len() + 1));
+    }
     match (answer.property.kind, answer.verdict) {
-        (PropertyKind::Reach, Verdict::Violated) => format!("{name} is reachable {after}:"),
-        (PropertyKind::Possible, Verdict::Violated) => format!("{name} can no longer be reached {after}:"),
-        (PropertyKind::Deadlock, Verdict::Violated) => format!("{name} {after}:"),
-        (PropertyKind::Fault, _) => format!("{} {after}:", fault_title(answer)),
-        _ => format!("{name} is violated {after}:"),
+        (PropertyKind::Reach, Verdict::Violated) => format!("{name} is reachable{after}:"),
+        (PropertyKind::Possible, Verdict::Violated) => format!("{name} can no longer be reached{after}:"),
+        (PropertyKind::Deadlock, Verdict::Violated) => format!("{name}{after}:"),
+        (PropertyKind::Fault, _) => format!("{}{after}:", fault_title(trace)),
+        _ => format!("{name} is violated{after}:"),
     }
 }
 
@@ -255,9 +263,10 @@ fn values(values: &Value) -> String {
     items.join(", ")
 }
 
-fn fault_title(answer: &Answer) -> String {
-    let fault = answer.trace.as_ref().and_then(|trace| trace.fault.as_ref());
-    fault.map_or("fault".into(), |fault| Printable(&fault.title).to_string())
+fn fault_title(trace: Option<&Trace>) -> String {
+    trace
+        .and_then(|trace| trace.fault.as_ref())
+        .map_or("fault".into(), |fault| Printable(&fault.title).to_string())
 }
 
 #[cfg(test)]
