@@ -143,7 +143,7 @@ impl Subject<'_> {
         compare_counts(outcome, self.judge);
         for (condition, finding) in self.settings(1).conditions.iter().zip(outcome.findings.firsts()) {
             let expected = expected_finding(*condition, self.judge).map(|(finding, _)| finding);
-            assert_eq!(finding, &expected, "{condition:?}");
+            assert_eq!(finding, expected.as_ref(), "{condition:?}");
         }
     }
 

@@ -559,7 +559,7 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
     notes.compare(judge);
     for (condition, finding) in conditions.iter().zip(outcome.findings.firsts()) {
         let expected = expected_finding(*condition, judge);
-        assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
+        assert_eq!(finding, expected.as_ref().map(|(finding, _)| finding), "{condition:?}");
         if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
             let path = path_to(system, &kept, &Room::in_memory(&budget), &Unobserved, (layer, &record));
             let path = path.expect("the budget suffices").expect("layers are kept");

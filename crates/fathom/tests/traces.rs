@@ -36,9 +36,9 @@ fn every_engine_shows_the_same_first_ones() {
     let ways: [&[&str]; 6] = [
         &["--engine", "ram"],
         &["--engine", "ram", "--threads", "1"],
-        &["--engine", "tier", "--data-budget", "4KiB"],
+        &["--engine", "tier", "--data-budget", "8KiB"],
         &["--engine", "tier", "--no-trace", "--data-budget", "64KiB"],
-        &["--engine", "stern-dill", "--data-budget", "4KiB"],
+        &["--engine", "stern-dill", "--data-budget", "8KiB"],
         &["--engine", "layered", "--data-budget", "16KiB"],
     ];
     for count in [1, 2, 3, 5] {
@@ -93,7 +93,8 @@ fn a_search_goes_on_for_as_many_as_it_was_begun_for() {
     let folder = tempfile::tempdir().unwrap();
     let lock = model("broken_lock.dve");
     let check = |words: &[&str]| {
-        let mut all = vec!["check", &lock, "--invariant", CRITICAL, "--quiet", "--engine", "tier", "--dir", "search"];
+        let mut all =
+            vec!["check", &lock, "--invariant", CRITICAL, "--quiet", "--engine", "tier", "--dir", "search"];
         all.extend(words);
         Ran::of(fathom(&all).current_dir(folder.path()).output().unwrap())
     };
@@ -118,4 +119,29 @@ fn what_cannot_be_had_is_refused() {
     let hunted = broken(&["--traces", "2", "--engine", "bitstate"]);
     assert_eq!(hunted.code, Some(2));
     assert!(hunted.stderr.contains("bitstate shows one counterexample"), "{}", hunted.stderr);
+}
+
+#[test]
+fn a_random_walk_is_shown_up_to_where_it_first_violates() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("detours.dve");
+    // Many ways lead to a state with a == 1 and b == 2, and shorter ones than a walk's come by one with b == 1.
+    let text = "byte a = 0;\nbyte b = 0;\nprocess P { state s, t; init s; trans s -> t { effect a = 1; }; }\n\
+                process Q { state s; init s; trans s -> s { effect b = (b + 1) % 4; }; }\nsystem async;\n";
+    std::fs::write(&path, text).unwrap();
+    let (mut shortened, mut shown) = (0, 0);
+    for seed in 0..40 {
+        let seed = seed.to_string();
+        let words = ["simulate", path.to_str().unwrap(), "--random", "1", "--seed", &seed, "--json", "-"];
+        let asked = ["--only", "--invariant", "a == 0 || b == 0", "--quiet"];
+        let report = run(&[&words[..], &asked[..]].concat()).json();
+        let Some(stem) = report["properties"][0]["trace"]["stem"].as_array() else { continue };
+        let violates = |state: &Value| state["state"]["a"] == 1 && state["state"]["b"] != 0;
+        let bad: Vec<usize> = (0..stem.len()).filter(|place| violates(&stem[*place])).collect();
+        assert_eq!(bad, [stem.len() - 1], "{stem:?}");
+        shown += 1;
+        let walked = report["walks"]["found_after"].as_u64().unwrap_or(0);
+        shortened += usize::from(walked as usize > stem.len() - 1);
+    }
+    assert!(shown > 20 && shortened > 0, "{shown} {shortened}");
 }

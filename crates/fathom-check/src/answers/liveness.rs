@@ -289,7 +289,9 @@ impl Proof<'_> {
             .stays(&run, stutter)?
             .or(strongly)
             .or_else(|| self.unfair(judge.shape(), held & !moved))
-            .or_else(|| self.fair(judge.shape(), &reasons));
+            .or_else(|| {
+                joined(self.fair(judge.shape(), &reasons), self.starved(judge.shape(), able & !moved & !held))
+            });
         let truths = self.truths(&run, &judge)?;
         Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names, note)
             .with_truths(truths, found.path.len()))
@@ -360,12 +362,23 @@ impl Proof<'_> {
 
     /// What is to say of processes that can move all along the cycle and never do, if no fairness was asked for.
     fn unfair(&self, shape: &Shape, waiting: u64) -> Option<String> {
-        let names = shape.processes.iter().take(64).enumerate();
-        let names: Vec<&str> =
-            names.filter(|(process, _)| waiting >> process & 1 == 1).map(|(_, name)| &**name).collect();
+        let names = named(shape, waiting);
         (self.settings.fair.is_empty() && !names.is_empty()).then(|| {
-            let names = names.join(", ");
-            format!("{names} can move all along the cycle and never does; --fair leaves such runs out")
+            format!(
+                "{names} can move all along the cycle and never {}; --fair leaves such runs out",
+                do_word(waiting)
+            )
+        })
+    }
+
+    /// What is to say of processes that can move again and again along the cycle and never do: only strong fairness is about them.
+    fn starved(&self, shape: &Shape, waiting: u64) -> Option<String> {
+        let names = named(shape, waiting);
+        (!names.is_empty()).then(|| {
+            format!(
+                "{names} can move again and again in the cycle and never {}; --fair strong leaves such runs out",
+                do_word(waiting)
+            )
         })
     }
 
@@ -398,6 +411,26 @@ impl Proof<'_> {
 
     fn refused(&self, refusal: String) -> RunError {
         RunError::Replay { property: self.property.property.name.clone(), refusal }
+    }
+}
+
+/// The processes of a set, by name.
+fn named(shape: &Shape, set: u64) -> String {
+    let names = shape.processes.iter().take(64).enumerate();
+    let names = names.filter(|(process, _)| set >> process & 1 == 1).map(|(_, name)| &**name);
+    names.collect::<Vec<&str>>().join(", ")
+}
+
+/// What one process does, and several do.
+fn do_word(set: u64) -> &'static str {
+    if set.count_ones() == 1 { "does" } else { "do" }
+}
+
+/// Two notes in one, as far as there are any.
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
     }
 }
 

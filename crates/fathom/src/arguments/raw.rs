@@ -365,7 +365,7 @@ pub enum StopArgument {
     /// At the first violation
     #[default]
     First,
-    /// When every property is decided
+    /// Search all states, and decide every property
     Never,
 }
 

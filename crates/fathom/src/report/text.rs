@@ -158,7 +158,9 @@ fn walks(figures: &WalkFigures) -> String {
     if ended > 0 {
         parts.push(format!("{} ended in a state without a successor", count(ended)));
     }
-    parts.extend(found_after.map(|steps| format!("the violation was found after {}", plural(steps, "step"))));
+    parts.extend(
+        found_after.map(|steps| format!("the last one met a violation after {}", plural(steps, "step"))),
+    );
     let of = if made < wanted { format!(" of {}", count(wanted)) } else { String::new() };
     format!("{}{of}: {}", count(made), parts.join(", "))
 }

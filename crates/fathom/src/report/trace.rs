@@ -160,7 +160,7 @@ pub fn write_run(model: &Model, trace: &Trace, sheet: Sheet, out: &mut dyn Write
         Shown::Ends if length > STEPS_SHOWN_MAX => END_STATES..length + 1 - END_STATES,
         _ => 0..0,
     };
-    let mut number = 0;
+    let (mut number, mut truths) = (0, None);
     loop {
         let mut begins = number == stem && trace.cycle_length() > 0;
         if number == left_out.start && !left_out.is_empty() {
@@ -182,7 +182,10 @@ pub fn write_run(model: &Model, trace: &Trace, sheet: Sheet, out: &mut dyn Write
         for line in state::lines(before.as_ref(), &state.state, sheet.width.saturating_sub(width + 6)) {
             writeln!(out, "  {:>width$}    {line}", "")?;
         }
-        if let Some(line) = reading(&state) {
+        let parts = state.subformulas.clone();
+        let changed = truths.replace(parts.clone()).is_none_or(|before| before != parts);
+        let about_formula = reading(&state).into_iter().chain(truth(trace, &state).filter(|_| changed));
+        for line in about_formula {
             writeln!(out, "  {:>width$}    {line}", "")?;
         }
         number += 1;
@@ -231,6 +234,22 @@ fn reading(state: &TraceState) -> Option<String> {
     let (atoms, automaton) = (state.atoms.as_ref()?, state.automaton.as_ref()?);
     let atoms = if atoms.is_empty() { "nothing".to_owned() } else { atoms.join(", ") };
     Some(format!("[{}] reads {}", Printable(automaton), Printable(&atoms)))
+}
+
+/// Which parts of the formula are true of the run from a state on, and which are not. The whole formula is left out: it is what is violated.
+fn truth(trace: &Trace, state: &TraceState) -> Option<String> {
+    let here = state.subformulas.as_ref()?;
+    let parts = |wanted: bool| {
+        let all = trace.subformulas().into_iter().skip(1);
+        let those: Vec<String> = all
+            .filter(|part| here.iter().any(|it| it == part) == wanted)
+            .map(|part| Printable(part).to_string())
+            .collect();
+        (!those.is_empty())
+            .then(|| format!("{}: {}", if wanted { "true" } else { "false" }, those.join(", ")))
+    };
+    let said: Vec<String> = [parts(true), parts(false)].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format!("from here on, {}", said.join("; ")))
 }
 
 /// What went wrong, and below it the expression with the values it met.
