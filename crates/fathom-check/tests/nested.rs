@@ -138,6 +138,38 @@ fn a_fault_under_a_quantifier_names_the_element_that_has_no_value() {
     }
 }
 
+#[test]
+fn a_step_says_what_it_has_chosen_out_of_a_multiset() {
+    let text = "
+type Node: scalarset(2); Kind: enum {request, reply};
+var net: array [Node] of multiset [3] of record kind: Kind; hops: 0..2; from: Node; end;
+    plain: multiset [2] of 5..9; done: boolean;
+startstate begin
+  for n: Node do undefine net[n]; end; undefine plain; done := false;
+  MultisetAdd(7, plain); MultisetAdd(5, plain);
+end;
+ruleset n: Node do
+  rule \"send\" MultisetCount(i: net[n], true) = 0 ==>
+  var m: record kind: Kind; hops: 0..2; from: Node; end;
+  begin m.kind := request; m.hops := 1; undefine m.from; MultisetAdd(m, net[n]); end;
+  choose i: net[n] do choose k: plain do
+    alias m: net[n][i] do
+      rule \"take\" plain[k] = 7 & m.hops = 1 ==> begin MultisetRemove(i, net[n]); done := true; end;
+    end;
+  end end;
+end;
+invariant \"not yet\" !done;
+";
+    let model = model("chosen.m", text);
+    let checked = checked(&model, None);
+    let run = told(&model, only(&checked));
+    let stem = run["stem"].as_array().unwrap();
+    let step = &stem.last().unwrap()["step"];
+    assert!(step["title"].as_str().unwrap().starts_with("take, n: Node_"), "{step}");
+    assert_eq!(step["chosen"], json!([["i", "(kind = request, hops = 1)"], ["k", "7"]]));
+    assert_eq!(stem[1]["step"].get("chosen"), None);
+}
+
 const QUEUE: &str = "
 channel {byte, int} two[3];
 channel {byte} one[2];

@@ -76,7 +76,8 @@ fn step(system: &Interpreter, source: &[u64], action: u32) -> Description {
         moves.join(", ")
     });
     let span = actions.first().map(|action| action.span);
-    Description { title, span, moves, exchange, ..Description::default() }
+    let values = actions.iter().flat_map(|action| explain::chosen(system, source, action)).collect();
+    Description { title, span, moves, exchange, values, ..Description::default() }
 }
 
 fn moves(system: &Interpreter, action: &Action) -> Vec<Move> {

@@ -6,7 +6,7 @@
 use fathom_model::expression::{
     BinaryOperator, Computation, Domain, Expression, ExpressionKind, FaultKind, UnaryOperator,
 };
-use fathom_model::program::{Action, Command, Composition, Place, Role, Statement, VariableId};
+use fathom_model::program::{Action, Chosen, Command, Composition, Place, Role, Statement, VariableId};
 use fathom_model::steps::Fault;
 
 use super::evaluate::{evaluate, locate};
@@ -56,6 +56,30 @@ fn in_action(system: &Interpreter, source: &[u64], action: &Action, fault: Fault
     let mut teller = Teller { system, values: &mut values };
     let found = teller.met(candidates, trouble)?;
     Some(teller.reason(&found, fault.kind))
+}
+
+/// What an action has chosen out of multisets: names and elements, as they are before the step. What has no value is left out.
+pub(super) fn chosen(system: &Interpreter, source: &[u64], action: &Action) -> Vec<(String, String)> {
+    let mut values = Vec::new();
+    if action.command.chosen.is_empty() {
+        return values;
+    }
+    let mut unpacked = Vec::new();
+    system.unpack(source, &mut unpacked);
+    system.bind(&action.command, &action.arguments, &mut unpacked);
+    let mut teller = Teller { system, values: &mut unpacked };
+    for Chosen { name, parts } in &action.command.chosen {
+        let told = parts.iter().filter_map(|(field, place)| {
+            let word = teller.held(place)?;
+            Some(if field.is_empty() { word } else { format!("{field} = {word}") })
+        });
+        let told: Vec<String> = told.collect();
+        match parts.as_slice() {
+            [(field, _)] if field.is_empty() => values.push((name.clone(), told.concat())),
+            _ => values.push((name.clone(), format!("({})", told.join(", ")))),
+        }
+    }
+    values
 }
 
 /// Why a condition has the value that it has in a state, or faults there.
@@ -172,6 +196,14 @@ impl Teller<'_> {
             Some(operand) => self.innermost(operand, trouble),
             None => in_expression(expression, trouble),
         }
+    }
+
+    /// The word for what a place holds; none if it has no value.
+    fn held(&mut self, place: &Place) -> Option<String> {
+        let at = locate(self.system, self.values, place, 1).ok()?;
+        let value = self.values[at];
+        let undefined = self.system.program.variable(place.variable).undefined();
+        (undefined != Some(value)).then(|| self.word(place.variable, value))
     }
 
     fn faults(&mut self, expression: &Expression, trouble: Trouble) -> bool {

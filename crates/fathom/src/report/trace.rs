@@ -214,7 +214,20 @@ pub fn step_line(step: &TraceStep) -> String {
         lines => format!("  (lines {})", lines.join(" and ")),
     };
     let message = step.message.as_ref().map_or(String::new(), |it| format!(", {}", message(it)));
-    format!("{}{message}{place}", Printable(&step.title))
+    format!("{}{}{message}{place}", Printable(&step.title), chosen(step))
+}
+
+/// What a step has chosen, behind the name that its title ends with, or by name.
+fn chosen(step: &TraceStep) -> String {
+    let last = step.title.rsplit_once(", ").map_or("", |(_, last)| last);
+    let told = |(name, element): &(String, String)| {
+        let element = Printable(element);
+        match last.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(": ")) {
+            true => format!(" = {element}"),
+            false => format!(", {} = {element}", Printable(name)),
+        }
+    };
+    step.chosen.iter().map(told).collect()
 }
 
 fn message(message: &TraceMessage) -> String {
