@@ -73,6 +73,7 @@ fn settings(system: &dyn TransitionSystem, way: &Way, stop_at_first: bool) -> Se
         threads: way.threads,
         conditions: conditions(system.shape()),
         stop_at_first,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning: (way.tuning)(),
@@ -143,7 +144,7 @@ fn compare(system: &dyn TransitionSystem, judge: &Explored, way: &Way, outcome: 
     assert_eq!(outcome.transitions as usize, judge.transitions(), "{way:?}");
     assert_eq!(outcome.deadlocks as usize, judge.deadlocks(), "{way:?}");
     assert_eq!(outcome.faults as usize, judge.faults(), "{way:?}");
-    for (condition, finding) in conditions(system.shape()).into_iter().zip(&outcome.findings.0) {
+    for (condition, finding) in conditions(system.shape()).into_iter().zip(outcome.findings.firsts()) {
         assert_eq!(finding.is_some(), expected_finding(condition, judge).is_some(), "{way:?} {condition:?}");
     }
 }
@@ -156,7 +157,7 @@ fn check_paths(
 ) {
     let stages = policy.into_stages();
     let budget = Budget::new(8 << 20);
-    for finding in outcome.findings.0.iter().flatten() {
+    for finding in outcome.findings.firsts().flatten() {
         let Some(record) = &finding.record else { continue };
         let visit = |stage, visit: &mut dyn FnMut(Records<'_>)| stages.visit_layer(stage, visit);
         let room = Room::in_memory(&budget);
