@@ -37,6 +37,12 @@ pub enum SearchError {
         /// What there is.
         names: String,
     },
+    /// What was committed is of a search that parts states by something else.
+    #[error("the search parts states by {by}: it is resumed with the same")]
+    PartedBy {
+        /// By what.
+        by: String,
+    },
     /// One part of the table holds as many states as it can number.
     #[error("a shard of the table is full: it cannot number more than {limit} states")]
     ShardFull {

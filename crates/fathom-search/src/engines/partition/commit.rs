@@ -145,7 +145,10 @@ pub(super) fn take_up(
     let [identity, time, at, unknown_from] = numbers().ok_or(SearchError::Boundary)?;
     // What a sample has suggested once is not asked again.
     let by = options.by.map_or_else(|| By::named(&name, shape), Ok)?;
-    if by.identity() != identity || unknown_from > cursor.layers {
+    if by.identity() != identity {
+        return Err(SearchError::PartedBy { by: name });
+    }
+    if unknown_from > cursor.layers {
         return Err(SearchError::Boundary);
     }
     let options = Options { by: Some(by), ..options };

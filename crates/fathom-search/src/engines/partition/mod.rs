@@ -1,6 +1,6 @@
 //! Policy of stages: one partition of the states is in memory at a time, and what leads to others waits on disk until they are.
 //!
-//! T. Bao, "A disk-based explicit state model checker" (2004; PART, with M. Jones), corrected, with partitions that split. A stage is what is new in the partition that is visited:
+//! T. Bao, "Disk based model checking" (Brigham Young University 2004), corrected, with partitions that split. A stage is what is new in the partition that is visited:
 //!
 //! ```text
 //! visit   the partition for which most waits: load its known states --> what waits for it and is not known is the first stage of the visit
@@ -74,7 +74,7 @@ pub static ENGINE: Engine = Engine {
     memory: "what --ram leaves, for any number",
     io: "a partition once per visit; each step to another once or twice",
     certificate: "closed set (fathom audit)",
-    origin: "Bao, Jones 2004: partitioned search, corrected, with partitions that split; -E by=...; --resume",
+    origin: "Bao 2004: disk based model checking, corrected, with partitions that split; -E by=...; --resume",
     threads: Threads::Many,
     files: Files::Always,
     resumes: true,
@@ -568,8 +568,8 @@ impl StagePolicy for Partition {
     fn duplicates(&self) -> Duplicates {
         let Tally { seen, recent, states, taken_up, .. } = self.tally;
         let in_ram = seen.recent + recent;
-        match taken_up {
-            // What waited was offered to an earlier process.
+        match taken_up || self.at.is_some() || !self.pending().is_empty() {
+            // What waits may be new, and what waited was offered to an earlier process.
             true => Duplicates { in_ram: Some(in_ram), ..Duplicates::default() },
             false => Duplicates::noticed(in_ram, seen.offered.saturating_sub(in_ram + states)),
         }

@@ -62,6 +62,11 @@ impl Pending {
         self.runs.push(run);
     }
 
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.gathered.is_empty() && self.runs.is_empty()
+    }
+
     /// The runs in which something waits.
     pub(super) fn runs(&self) -> &[WaitingRun] {
         &self.runs
