@@ -25,7 +25,7 @@ use crate::stores::Layered;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "positions",
-    help: "The same with a larger table that also tells the locality",
+    help: "Breadth-first in memory, exact: a larger table, which also measures the locality",
     search: "breadth-first, exact",
     memory: "the record, 12 to 24 bytes",
     io: "none",

@@ -57,7 +57,7 @@ pub use sizes::Sizes;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "astar",
-    help: "Towards a goal, on disk, exact: states first that a shortest way to it may lead through",
+    help: "Directed (A*), on disk, exact: states that may be on a shortest path to the goal come first",
     search: "by distance to the goal, exact",
     memory: "what --ram leaves, for any number",
     io: "each state a few times, and look-ups of known states",

@@ -48,7 +48,7 @@ pub static ENGINE: Engine = Engine {
     options: &[PLAN[0], MEASURE],
     run: Run::Chooses {
         states: search,
-        exploring: "`positions` while it fits, else `ram`, and `tier` from where memory ends",
+        exploring: "positions while it fits, else ram, then tier when memory is full",
     },
 };
 

@@ -30,7 +30,7 @@ use crate::traces::lasso::Lasso;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "owcty",
-    help: "Fix-point over sorted files, nothing in memory per state, exact: for infinite runs",
+    help: "Fixpoint over sorted files, nothing in memory per state, exact: for infinite runs",
     search: "fix-point, exact",
     memory: "that of auto, then none",
     io: "sorts of all steps, a few times",

@@ -30,7 +30,7 @@ use crate::traces::lasso::Lasso;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "semi-owcty",
-    help: "Fix-point over a perfect hash, states on disk, exact: for infinite runs",
+    help: "Fixpoint over a perfect hash, states on disk, exact: for infinite runs",
     search: "fix-point, exact",
     memory: "that of auto, then 10 bits",
     io: "scans, each state a few times",

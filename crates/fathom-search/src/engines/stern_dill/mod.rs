@@ -47,7 +47,7 @@ use shard::Shard;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "stern-dill",
-    help: "The same as Stern and Dill did it: all states on disk are read for every layer. To compare with",
+    help: "Breadth-first as Stern and Dill published it: reads all states on disk for every layer; for comparison",
     search: "breadth-first, exact",
     memory: "what --ram leaves, for any number",
     io: "all states once per layer",
