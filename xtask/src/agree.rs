@@ -194,6 +194,7 @@ fn explore_until(
         threads: 1,
         conditions: labels.chain([Condition::Fault]).collect(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth,
         coverage: true,
         tuning: Tuning::default(),

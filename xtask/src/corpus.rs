@@ -193,6 +193,7 @@ fn explore(
         threads,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning::default(),

@@ -94,6 +94,82 @@ fn a_fault_says_which_range_was_left() {
     assert!(fault.expression.unwrap().contains("count + 1"));
 }
 
+#[test]
+fn a_fault_under_a_quantifier_names_the_element_that_has_no_value() {
+    // Written out, gone round, nested, in an invariant, a guard and a body: the first instance is as undefined, but never read.
+    let conditions = [
+        "forall a: C do st[a] -> val[a] = 1 end",
+        "forall a: C do !st[a] | val[a] = 1 end",
+        "!exists a: C do st[a] & val[a] = 2 end",
+        "forall a: C do forall b: C do a != b & st[a] -> val[a] = 1 end end",
+    ];
+    for elements in ["1..3", "1..9", "scalarset(3)"] {
+        let start = "for c: C do st[c] := false; undefine val[c]; end;";
+        let head = format!(
+            "type C: {elements};\nvar st: array [C] of boolean; val: array [C] of 0..3; done: boolean; n: 0..1;\n\
+             startstate begin {start} done := false; n := 0; end;\n"
+        );
+        // Of alike elements any may go.
+        let who = if elements == "scalarset(3)" { "true" } else { "c = 2" };
+        let go = format!(
+            "ruleset c: C do rule \"go\" {who} & !done ==> begin st[c] := true; done := true; end; end;\n"
+        );
+        for condition in conditions {
+            let questions = [
+                format!("invariant \"v\" {condition};\n"),
+                format!("rule \"reads\" {condition} & n = 1 ==> begin n := 0; end;\n"),
+                format!("rule \"reads\" n = 0 ==> begin if {condition} then n := 1; end; end;\n"),
+            ];
+            for question in questions {
+                let model = model("quantified.m", &format!("{head}{go}{question}"));
+                let checked = checked(&model, None);
+                let mut traces = checked.answers.iter().filter_map(|answer| answer.trace.as_ref());
+                let trace = traces.find(|trace| trace.fault.is_some()).expect("it faults");
+                let run = told(&model, trace);
+                let stem = run["stem"].as_array().unwrap();
+                let state = &stem.last().unwrap()["state"]["st"];
+                let names = state.as_object().unwrap().iter();
+                let set: Vec<&String> =
+                    names.filter(|(_, set)| **set == json!(true)).map(|(name, _)| name).collect();
+                let detail = trace.fault.clone().unwrap().detail.unwrap();
+                assert_eq!(detail, format!("`val[{}]` has no value", set[0]), "{elements} {question}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_step_says_what_it_has_chosen_out_of_a_multiset() {
+    let text = "
+type Node: scalarset(2); Kind: enum {request, reply};
+var net: array [Node] of multiset [3] of record kind: Kind; hops: 0..2; from: Node; end;
+    plain: multiset [2] of 5..9; done: boolean;
+startstate begin
+  for n: Node do undefine net[n]; end; undefine plain; done := false;
+  MultisetAdd(7, plain); MultisetAdd(5, plain);
+end;
+ruleset n: Node do
+  rule \"send\" MultisetCount(i: net[n], true) = 0 ==>
+  var m: record kind: Kind; hops: 0..2; from: Node; end;
+  begin m.kind := request; m.hops := 1; undefine m.from; MultisetAdd(m, net[n]); end;
+  choose i: net[n] do choose k: plain do
+    alias m: net[n][i] do
+      rule \"take\" plain[k] = 7 & m.hops = 1 ==> begin MultisetRemove(i, net[n]); done := true; end;
+    end;
+  end end;
+end;
+invariant \"not yet\" !done;
+";
+    let model = model("chosen.m", text);
+    let checked = checked(&model, None);
+    let run = told(&model, only(&checked));
+    let stem = run["stem"].as_array().unwrap();
+    let step = &stem.last().unwrap()["step"];
+    assert!(step["title"].as_str().unwrap().starts_with("take, n: Node_"), "{step}");
+    assert_eq!(step["chosen"], json!([["i", "(kind = request, hops = 1)"], ["k", "7"]]));
+    assert_eq!(stem[1]["step"].get("chosen"), None);
+}
+
 const QUEUE: &str = "
 channel {byte, int} two[3];
 channel {byte} one[2];

@@ -20,6 +20,9 @@ pub struct TraceStep {
     pub moves: Vec<TraceMove>,
     /// What passes.
     pub message: Option<TraceMessage>,
+    /// What was chosen out of multisets: names, and the elements they stand for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chosen: Vec<(String, String)>,
 }
 
 /// One process's part in a step.
@@ -72,6 +75,7 @@ pub fn step(
                 line: position(source, Some(it.span)).0,
             })
             .collect(),
+        chosen: words.values.clone(),
         message: message(words),
     }
 }
@@ -80,7 +84,15 @@ impl TraceStep {
     /// Nothing can move, and time goes on.
     pub fn stay(action: u32) -> TraceStep {
         let title = "nothing can move".to_owned();
-        TraceStep { title, action, line: None, column: None, moves: Vec::new(), message: None }
+        TraceStep {
+            title,
+            action,
+            line: None,
+            column: None,
+            moves: Vec::new(),
+            message: None,
+            chosen: Vec::new(),
+        }
     }
 }
 

@@ -234,7 +234,9 @@ fn unknown_symbol(rest: &str, at: usize) -> Diagnostic {
     match first {
         '&' => diagnostic.help("conjunction is `&&`; an expression with bit operators goes in double quotes"),
         '|' => diagnostic.help("disjunction is `||`; an expression with bit operators goes in double quotes"),
-        '=' => diagnostic.help("equality is `==`, implication `->`, equivalence `<->`"),
+        '=' => diagnostic.help(
+            "equality is `==`; an expression in the model's own language, as Murphi's `a = b`, goes in double quotes",
+        ),
         '^' => diagnostic.help("an expression with bit operators goes in double quotes"),
         _ => diagnostic.help("an expression of the model's language can be given in double quotes"),
     }

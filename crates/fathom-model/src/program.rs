@@ -170,6 +170,17 @@ pub struct Command {
     pub guard: Option<Expression>,
     /// What is done, in order. Each mover's [`Statement::Move`] stands in it once, not inside another statement.
     pub body: Vec<Statement>,
+    /// What was chosen out of multisets, for reports.
+    pub chosen: Vec<Chosen>,
+}
+
+/// An element of a multiset that a command is about.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The name that stands for its slot.
+    pub name: String,
+    /// Where its parts are before the step, over the parameters, by the names of fields; one without a name is all of it.
+    pub parts: Vec<(String, Place)>,
 }
 
 /// One process's part in an action.
@@ -355,6 +366,6 @@ impl Variable {
 impl Command {
     /// A command without parameters, for one action or start.
     pub fn new(guard: Option<Expression>, body: Vec<Statement>) -> Arc<Command> {
-        Arc::new(Command { parameters: Vec::new(), guard, body })
+        Arc::new(Command { guard, body, ..Command::default() })
     }
 }

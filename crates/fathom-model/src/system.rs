@@ -96,7 +96,7 @@ pub struct Description {
     pub moves: Vec<Move>,
     /// What passes.
     pub exchange: Option<Message>,
-    /// Names and values: of a record, or those that made a step fault. Of a label, first its own name with its value, `true` or `false`, or with how it faults; then what decided that.
+    /// Names and values: of a record, what a step has chosen out of multisets, or those that made it fault. Of a label, first its own name with its value, `true` or `false`, or with how it faults; then what decided that.
     pub values: Vec<(String, String)>,
     /// Of a fault, what was wrong about the value: `count` would become 4, outside 0..3.
     pub detail: Option<String>,

@@ -175,6 +175,10 @@ impl Verifier<'_> {
         if let Some(guard) = &command.guard {
             self.expression(place, guard);
         }
+        for (_, part) in command.chosen.iter().flat_map(|chosen| &chosen.parts) {
+            self.access(place, part.variable, part.index.is_some());
+            part.index.iter().for_each(|index| self.question(place, index));
+        }
         self.statements(place, &command.body, true);
         self.leave(0);
         let moves: Vec<_> = command.body.iter().filter_map(moved).collect();
@@ -482,7 +486,7 @@ mod tests {
                 S::Fill { place: scalar(o), count: 1, value: None, span: SPAN },
             ],
         }];
-        let command = Arc::new(Command { parameters: vec![p], guard: None, body });
+        let command = Arc::new(Command { parameters: vec![p], body, ..Command::default() });
         Program {
             variables: vec![
                 variable("o", Role::Global, true),

@@ -84,6 +84,7 @@ fn settings(way: Way, conditions: Vec<Condition>) -> Settings {
         threads: way.threads,
         conditions,
         stop_at_first: way.stop_at_first,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning: (way.tuning)(),
@@ -130,7 +131,7 @@ fn compare(judge: &Explored, conditions: &[Condition], way: Way, outcome: &Outco
     assert_eq!(outcome.transitions as usize, judge.transitions());
     assert_eq!(outcome.deadlocks as usize, judge.deadlocks());
     assert_eq!(outcome.faults as usize, judge.faults());
-    for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
+    for (condition, finding) in conditions.iter().zip(outcome.findings.firsts()) {
         assert_eq!(finding.is_some(), expected_finding(*condition, judge).is_some(), "{way:?} {condition:?}");
     }
 }
@@ -143,7 +144,7 @@ fn check_path(
     policy: Astar<'_>,
     outcome: &Outcome,
 ) -> bool {
-    let Some(finding) = &outcome.findings.0[0] else { return false };
+    let Some(finding) = outcome.findings.of(0).first() else { return false };
     let nearest =
         expected_finding(goal, judge).and_then(|(_, state)| state).expect("the judge finds it, too");
     let shortest = judge.states[nearest].layer as u64;

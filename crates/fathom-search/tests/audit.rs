@@ -32,6 +32,7 @@ fn settings(conditions: Vec<Condition>) -> Settings {
         threads: 1,
         conditions,
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning: Tuning::default(),

@@ -104,6 +104,7 @@ fn to_the_end<P: StagePolicy>(
         threads,
         conditions: conditions(&graph.shape),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning: Tuning::default(),

@@ -32,7 +32,7 @@ fn a_constrained_system_is_the_restricted_graph() {
             let outcome = search(&system, condition);
             assert_eq!(outcome.checksum, restricted.checksum());
             assert_eq!(outcome.transitions as usize, restricted.transitions());
-            let found = outcome.findings.0[0].as_ref().and_then(|finding| finding.record.as_ref());
+            let found = outcome.findings.of(0).first().and_then(|finding| finding.record.as_ref());
             assert_eq!(found, expected.map(|state| &restricted.states[state].record));
             deadlocks += usize::from(found.is_some());
         }
@@ -48,6 +48,7 @@ fn search(
         threads: 1,
         conditions: vec![condition],
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning::default(),

@@ -73,6 +73,7 @@ fn a_policy_that_wants_no_more_ends_the_search_with_its_words() {
                 threads,
                 conditions: Vec::new(),
                 stop_at_first: false,
+                findings_max: 1,
                 max_depth: None,
                 coverage: false,
                 tuning: Tuning { shared_layer_min: 4, batch_records_max: 3, ..Tuning::default() },

@@ -66,6 +66,7 @@ impl Subject<'_> {
             threads: self.memory.1,
             conditions: conditions(self.system.shape()),
             stop_at_first: false,
+            findings_max: 1,
             max_depth: None,
             coverage: true,
             tuning: TUNINGS[0](),

@@ -102,6 +102,7 @@ fn by_itself_a_deep_and_narrow_search_goes_by_progress() {
         threads: 1,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning::default(),

@@ -50,6 +50,7 @@ fn settings(shape: &Shape) -> Settings {
         threads,
         conditions: conditions(shape),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning,
@@ -84,10 +85,11 @@ fn the_way_across_is_replayed_and_told() {
     let settings = Settings {
         conditions: vec![Condition::Label { label: 0, value: true }],
         stop_at_first: true,
+        findings_max: 1,
         ..settings(system.shape())
     };
     let outcome = run(Task::new(&system, &budget, &settings), &mut table).expect("the budget suffices");
-    let Some(Finding { layer: 7, record: Some(record), .. }) = &outcome.findings.0[0] else {
+    let Some(Finding { layer: 7, record: Some(record), .. }) = outcome.findings.of(0).first() else {
         panic!("it takes seven crossings: {:?}", outcome.findings)
     };
     let room = Room::in_memory(&budget);

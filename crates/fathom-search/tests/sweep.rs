@@ -56,6 +56,7 @@ fn swept(
         threads,
         conditions: conditions(system.shape()),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning,
@@ -107,7 +108,7 @@ fn a_sweep_finds_what_the_judge_finds() {
                 with_regress += 1;
                 assert_eq!(outcome.states(), None);
             }
-            for (condition, finding) in conditions(graph.shape()).into_iter().zip(&outcome.findings.0) {
+            for (condition, finding) in conditions(graph.shape()).into_iter().zip(outcome.findings.firsts()) {
                 assert_eq!(finding.is_some(), expected_finding(condition, &judge).is_some(), "{condition:?}");
             }
         }

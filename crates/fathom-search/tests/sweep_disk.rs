@@ -57,6 +57,7 @@ fn settings(system: &dyn TransitionSystem, way: Way) -> Settings {
         threads: way.threads,
         conditions: conditions(system.shape()),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning: (way.tuning)(),
@@ -125,7 +126,7 @@ fn compare(system: &dyn TransitionSystem, judge: &Explored, way: Way, outcome: &
         assert_eq!(outcome.deadlocks as usize, judge.deadlocks());
         assert_eq!(outcome.faults as usize, judge.faults());
     }
-    for (condition, finding) in conditions(system.shape()).into_iter().zip(&outcome.findings.0) {
+    for (condition, finding) in conditions(system.shape()).into_iter().zip(outcome.findings.firsts()) {
         assert_eq!(finding.is_some(), expected_finding(condition, judge).is_some(), "{way:?} {condition:?}");
     }
 }
@@ -134,7 +135,7 @@ fn compare(system: &dyn TransitionSystem, judge: &Explored, way: Way, outcome: &
 fn check_paths(system: &dyn TransitionSystem, judge: &Explored, policy: Sweep<'_>, outcome: &Outcome) {
     let stages = policy.into_stages();
     let budget = Budget::new(8 << 20);
-    for finding in outcome.findings.0.iter().flatten() {
+    for finding in outcome.findings.firsts().flatten() {
         let Some(record) = &finding.record else { continue };
         let visit = |stage, visit: &mut dyn FnMut(Records<'_>)| stages.visit_layer(stage, visit);
         let room = Room::in_memory(&budget);

@@ -142,6 +142,7 @@ fn whole_search(shape: &Shape, threads: usize) -> Settings {
         threads,
         conditions: conditions(shape),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning: TUNINGS[1](),
@@ -293,6 +294,7 @@ fn without_layers_the_path_is_the_same() {
             threads,
             conditions: conditions(shape),
             stop_at_first: false,
+            findings_max: 1,
             max_depth: None,
             coverage: true,
             tuning: TUNINGS[random.below(2)](),
@@ -530,6 +532,7 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
         threads,
         conditions: conditions.clone(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: true,
         tuning: TUNINGS[random.below(2)](),
@@ -554,9 +557,9 @@ fn check_auto(system: &dyn TransitionSystem, judge: &Explored, seed: u64) -> boo
     compare_duplicates(&outcome, judge);
     let moved = notes.moved.load(Ordering::Relaxed);
     notes.compare(judge);
-    for (condition, finding) in conditions.iter().zip(&outcome.findings.0) {
+    for (condition, finding) in conditions.iter().zip(outcome.findings.firsts()) {
         let expected = expected_finding(*condition, judge);
-        assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
+        assert_eq!(finding, expected.as_ref().map(|(finding, _)| finding), "{condition:?}");
         if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
             let path = path_to(system, &kept, &Room::in_memory(&budget), &Unobserved, (layer, &record));
             let path = path.expect("the budget suffices").expect("layers are kept");

@@ -78,6 +78,7 @@ fn figures(path: &Path, overflow: Overflow) -> [u64; 4] {
         threads: 2,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning::default(),

@@ -328,7 +328,7 @@ impl Builder<'_> {
         };
         let name = if movers.is_empty() { Some(format!("rule{}", self.program.actions.len())) } else { None };
         let span = self.writer.span();
-        let command = Arc::new(Command { parameters, guard, body });
+        let command = Arc::new(Command { parameters, guard, body, chosen: Vec::new() });
         for _ in 0..instances {
             let (name, movers, exchange) = (name.clone(), movers.to_vec(), exchange.clone());
             let arguments = self.arguments(&command.parameters);
@@ -400,7 +400,7 @@ impl Builder<'_> {
             self.writer.surroundings.scope.clear();
             let arguments = self.arguments(&parameters);
             let span = self.writer.span();
-            let command = Arc::new(Command { parameters, guard: None, body });
+            let command = Arc::new(Command { parameters, body, ..Command::default() });
             self.program.starts.push(Start {
                 name: Some(format!("start{number}")),
                 command,

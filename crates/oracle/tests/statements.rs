@@ -240,7 +240,7 @@ fn checked_values_fault_whatever_the_overflow_policy() {
 fn instances_share_a_command_and_differ_in_their_arguments() {
     let guard = Expression::binary(B::Less, read(X), read(I));
     let body = vec![set(X, None, read(I))];
-    let command = Arc::new(Command { parameters: vec![I], guard: Some(guard), body });
+    let command = Arc::new(Command { parameters: vec![I], guard: Some(guard), body, ..Command::default() });
     let action = |argument| Action {
         name: None,
         rule: None,

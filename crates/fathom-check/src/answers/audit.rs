@@ -46,6 +46,7 @@ impl StateAudit<'_> {
             threads: 1,
             conditions,
             stop_at_first: false,
+            findings_max: 1,
             max_depth: None,
             coverage: true,
             tuning: Tuning::default(),

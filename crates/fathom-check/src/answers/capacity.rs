@@ -198,6 +198,7 @@ fn sampled(
         threads,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning::default(),

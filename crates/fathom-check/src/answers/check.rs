@@ -51,7 +51,9 @@ pub struct Answer {
     pub verdict: Verdict,
     /// The run that violates it.
     pub trace: Option<Trace>,
-    /// What ended the search for such a run, if it is violated and there is none to show.
+    /// Further ones, to other states, if they were asked for.
+    pub more: Vec<Trace>,
+    /// What ended the search for such runs, if there are more than are shown.
     pub untraced: Option<Limit>,
     /// Whether the left side of the implication was never true in a state that was expanded.
     pub vacuous: bool,
@@ -95,6 +97,11 @@ impl Verdict {
 }
 
 impl Answer {
+    /// The runs that violate it.
+    pub fn traces(&self) -> impl Iterator<Item = &Trace> {
+        self.trace.iter().chain(&self.more)
+    }
+
     /// Whether it is about faults that nobody has asked about and that were not looked for everywhere: a limit says why, or an automaton has pruned the search.
     pub fn is_open(&self) -> bool {
         self.property.kind == PropertyKind::Fault && self.verdict == Verdict::Unknown
@@ -157,6 +164,7 @@ impl Checked {
             property: property.clone(),
             verdict: Verdict::Unknown,
             trace: None,
+            more: Vec::new(),
             untraced: None,
             vacuous: false,
             search: None,
@@ -213,12 +221,14 @@ pub fn check(
         threads: resources.threads,
         conditions: system.conditions.clone(),
         stop_at_first: stop == Stop::First,
+        findings_max: plan.traces,
         max_depth: resources.max_depth,
         coverage: true,
         tuning: Tuning::default(),
     };
     let budget = resources.data_budget()?;
     let reserve = reserve_for_paths(&budget, system.system())?;
+    let findings = charge_findings(&budget, system.system(), &settings)?;
     let measure = progress::measure(engine, subject, system.system(), resources, monitor)?;
     let measure = measure.or_else(|| layer_engine::distance(engine, subject, plan));
     let task = layer_engine::Task::new(system.system(), &budget, &settings, monitor);
@@ -226,7 +236,7 @@ pub fn check(
     let searched = layer_engine::search(engine, &task)?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
-    drop(reserve);
+    drop((reserve, findings));
     let tracer = Tracer {
         subject,
         plan,
@@ -275,6 +285,17 @@ fn reserve_for_paths(budget: &Budget, system: &dyn TransitionSystem) -> Result<C
     let aside = Steps::bytes_for(system.shape(), Columns::ALL, PATH_STEPS);
     let spare = budget.free().saturating_sub(BUDGET_BYTES_MIN);
     Ok(budget.charge("trace", aside.min(spare / 16))?)
+}
+
+/// What the states take that are kept of each condition, by all threads; one of each is nothing to speak of.
+fn charge_findings(
+    budget: &Budget,
+    system: &dyn TransitionSystem,
+    settings: &Settings,
+) -> Result<Charge, SearchError> {
+    let lists = settings.conditions.len() * (settings.threads + 2);
+    let one = size_of::<Finding>() + 8 * system.shape().words();
+    Ok(budget.charge("states that are found", lists * (settings.findings_max - 1) * one)?)
 }
 
 /// Room for steps that is put aside for rebuilding paths.
@@ -377,14 +398,24 @@ impl Tracer<'_> {
         let (plan, outcome) = (self.plan, &self.searched.outcome);
         let complete = outcome.ending == Ending::Complete || self.assumes_end;
         let mut answers = Vec::new();
-        for (number, (property, finding)) in plan.properties.iter().zip(&outcome.findings.0).enumerate() {
-            let trace = finding.as_ref().map(|finding| self.shown(number, finding));
-            let (trace, untraced) = told(trace, monitor)?;
+        for (number, property) in plan.properties.iter().enumerate() {
+            let findings = outcome.findings.of(number);
+            let (mut traces, mut untraced) = (Vec::new(), None);
+            for finding in findings {
+                let (trace, limit) = told(Some(self.shown(number, finding)), monitor)?;
+                traces.extend(trace);
+                untraced = limit;
+                if untraced.is_some() {
+                    break;
+                }
+            }
+            let mut traces = traces.into_iter();
             answers.push(Answer {
-                verdict: verdict_on(property.kind, finding.is_some(), complete, outcome.labels_seen),
+                verdict: verdict_on(property.kind, !findings.is_empty(), complete, outcome.labels_seen),
                 vacuous: is_vacuous(property, outcome.labels_seen),
                 property: property.clone(),
-                trace,
+                trace: traces.next(),
+                more: traces.collect(),
                 untraced,
                 search: None,
             });
@@ -526,7 +557,15 @@ mod tests {
 
     fn answer(kind: PropertyKind, verdict: Verdict) -> Answer {
         let property = Property { name: "it".into(), kind, span: None, antecedent: None };
-        Answer { property, verdict, trace: None, untraced: None, vacuous: false, search: None }
+        Answer {
+            property,
+            verdict,
+            trace: None,
+            more: Vec::new(),
+            untraced: None,
+            vacuous: false,
+            search: None,
+        }
     }
 
     /// Some exploration that is over.

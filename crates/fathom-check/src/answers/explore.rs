@@ -53,6 +53,7 @@ pub fn explore(
         threads: resources.threads,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: resources.max_depth,
         coverage: true,
         tuning: Tuning::default(),

@@ -18,7 +18,7 @@ use fathom_search::engines::bitstate::{self, Bitstate, MISSED_GOOD};
 use fathom_search::error::SearchError;
 use fathom_search::task::watch::Condition;
 use fathom_search::task::{Ending, Observer, Phase, Progress};
-use fathom_search::traces::path::{PathBuilder, Room};
+use fathom_search::traces::path::{Path, PathBuilder, Room};
 use fathom_search::traces::shorten;
 
 use crate::answers::check::{
@@ -347,9 +347,8 @@ impl<'a> Hunt<'a> {
 
     /// Walks once more to what was caught, and writes the way down, or a shorter one that leads there.
     fn found(&self, caught: Caught, room: &Room, observer: &dyn Observer) -> Result<Found, SearchError> {
-        let fault = caught.fault;
         if caught.states == 0 {
-            return Ok(Found { path: None, fault });
+            return Ok(Found { path: None, fault: caught.fault });
         }
         let mut desk = Desk::new(self.system, self.budget)?;
         let mut dice = Dice(hash_pair(self.seed, caught.walk));
@@ -368,8 +367,35 @@ impl<'a> Hunt<'a> {
             desk.expand(self.system)?;
         }
         let path = path.finish(start.unwrap_or(0))?;
-        let shorter = shorten::shortened_path(self.system, &path, observer)?;
-        Ok(Found { path: Some(shorter.unwrap_or(path)), fault })
+        match shorten::shortened_path(self.system, &path, observer)? {
+            Some(shorter) => self.cut(&shorter, self.conditions[caught.condition], &mut desk, room),
+            None => Ok(Found { path: Some(path), fault: caught.fault }),
+        }
+    }
+
+    /// A path to the first state on it that meets a condition: a way that is shorter may come by others than the one it was made to.
+    fn cut(
+        &self,
+        path: &Path,
+        condition: Condition,
+        desk: &mut Desk,
+        room: &Room,
+    ) -> Result<Found, SearchError> {
+        let mut cut = PathBuilder::new(room, self.system.shape().words())?;
+        let (mut reader, mut action) = (path.reader()?, path.start());
+        for place in 0..path.len() {
+            let state = reader.get(place)?;
+            desk.record.clear();
+            desk.record.extend_from_slice(state.record);
+            cut.arrive(state.record, action)?;
+            action = state.action;
+            desk.expand(self.system)?;
+            if condition.met(&desk.record, &desk.steps, 0) {
+                break;
+            }
+        }
+        let fault = desk.steps.faults().first().copied();
+        Ok(Found { path: Some(cut.finish(path.start())?), fault })
     }
 }
 
@@ -408,7 +434,15 @@ impl Teller<'_> {
         let (trace, untraced) = told(trace, monitor)?;
         let verdict: Verdict = verdict_on(property.kind, violated, false, seen);
         debug_assert!(verdict != Verdict::Fault || property.kind == PropertyKind::Fault, "faults are faults");
-        Ok(Answer { verdict, vacuous: is_vacuous(&property, seen), property, trace, untraced, search: None })
+        Ok(Answer {
+            verdict,
+            vacuous: is_vacuous(&property, seen),
+            property,
+            trace,
+            more: Vec::new(),
+            untraced,
+            search: None,
+        })
     }
 }
 

@@ -153,8 +153,15 @@ pub fn check(
         (false, false) => Verdict::Unknown,
     };
     let property_asked = property.property.clone();
-    let mut answers =
-        vec![Answer { property: property_asked, verdict, trace, untraced, vacuous: false, search: None }];
+    let mut answers = vec![Answer {
+        property: property_asked,
+        verdict,
+        trace,
+        more: Vec::new(),
+        untraced,
+        vacuous: false,
+        search: None,
+    }];
     if settings.faults == Faults::Stop {
         // Where the automaton drops no run, the product has every state of the model.
         let everywhere = exact && reads_every_word(automaton);
@@ -282,7 +289,9 @@ impl Proof<'_> {
             .stays(&run, stutter)?
             .or(strongly)
             .or_else(|| self.unfair(judge.shape(), held & !moved))
-            .or_else(|| self.fair(judge.shape(), &reasons));
+            .or_else(|| {
+                joined(self.fair(judge.shape(), &reasons), self.starved(judge.shape(), able & !moved & !held))
+            });
         let truths = self.truths(&run, &judge)?;
         Ok(Trace::of_lasso(run, stutter, property.labels.clone(), atoms, names, note)
             .with_truths(truths, found.path.len()))
@@ -353,12 +362,23 @@ impl Proof<'_> {
 
     /// What is to say of processes that can move all along the cycle and never do, if no fairness was asked for.
     fn unfair(&self, shape: &Shape, waiting: u64) -> Option<String> {
-        let names = shape.processes.iter().take(64).enumerate();
-        let names: Vec<&str> =
-            names.filter(|(process, _)| waiting >> process & 1 == 1).map(|(_, name)| &**name).collect();
+        let names = named(shape, waiting);
         (self.settings.fair.is_empty() && !names.is_empty()).then(|| {
-            let names = names.join(", ");
-            format!("{names} can move all along the cycle and never does; --fair leaves such runs out")
+            format!(
+                "{names} can move all along the cycle and never {}; --fair leaves such runs out",
+                do_word(waiting)
+            )
+        })
+    }
+
+    /// What is to say of processes that can move again and again along the cycle and never do: only strong fairness is about them.
+    fn starved(&self, shape: &Shape, waiting: u64) -> Option<String> {
+        let names = named(shape, waiting);
+        (!names.is_empty()).then(|| {
+            format!(
+                "{names} can move again and again in the cycle and never {}; --fair strong leaves such runs out",
+                do_word(waiting)
+            )
         })
     }
 
@@ -394,6 +414,26 @@ impl Proof<'_> {
     }
 }
 
+/// The processes of a set, by name.
+fn named(shape: &Shape, set: u64) -> String {
+    let names = shape.processes.iter().take(64).enumerate();
+    let names = names.filter(|(process, _)| set >> process & 1 == 1).map(|(_, name)| &**name);
+    names.collect::<Vec<&str>>().join(", ")
+}
+
+/// What one process does, and several do.
+fn do_word(set: u64) -> &'static str {
+    if set.count_ones() == 1 { "does" } else { "do" }
+}
+
+/// Two notes in one, as far as there are any.
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
+    }
+}
+
 /// Along longer runs, and of larger formulas, it is not told which parts are true: nobody reads that, and it is held in memory.
 const TRUTH_STATES_MAX: u64 = 2_000;
 const TRUTH_SIZE_MAX: usize = 40;
@@ -424,5 +464,5 @@ fn fault_answer(
         (false, false) => Verdict::Unknown,
     };
     let property = Property { name: "fault".into(), kind: PropertyKind::Fault, span: None, antecedent: None };
-    Ok(Answer { property, verdict, trace, untraced, vacuous: false, search: None })
+    Ok(Answer { property, verdict, trace, more: Vec::new(), untraced, vacuous: false, search: None })
 }

@@ -101,7 +101,8 @@ pub fn check(
     };
     let search = Some(Box::new(exploration.clone()));
     let property = possibility.property.clone();
-    let answers = vec![Answer { property, verdict, trace, untraced, vacuous: false, search }];
+    let answers =
+        vec![Answer { property, verdict, trace, more: Vec::new(), untraced, vacuous: false, search }];
     Ok(Checked::new(answers, exploration, Stop::First))
 }
 
@@ -136,6 +137,7 @@ fn settings(resources: &Resources) -> task::Settings {
         threads: resources.threads,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: resources.max_depth,
         coverage: false,
         tuning: Tuning::default(),

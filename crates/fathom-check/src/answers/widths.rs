@@ -35,6 +35,7 @@ pub fn observe(model: &Model, resources: &Resources, monitor: &dyn Monitor) -> R
         threads: resources.threads,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: resources.max_depth,
         coverage: false,
         tuning: Tuning::default(),

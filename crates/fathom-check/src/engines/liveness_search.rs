@@ -45,7 +45,8 @@ pub(crate) fn search(product: &Product<System<'_>>, task: &Task<'_>) -> Result<S
             return Err(RunError::StronglyFair(engine.name));
         }
         if chooses {
-            task.monitor.say("strong fairness: passes over sorted files");
+            task.monitor
+                .say(&format!("strong fairness is decided by the engine {}, on disk", owcty::ENGINE.name));
         }
         return semi_external::search(product, &Task { engine: &Chosen::plain(&owcty::ENGINE), ..*task });
     }

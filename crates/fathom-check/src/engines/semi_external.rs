@@ -40,6 +40,7 @@ pub(crate) fn settings(threads: usize, stop_at_fault: bool, max_depth: Option<u6
         threads,
         conditions: stop_at_fault.then_some(Condition::Fault).into_iter().collect(),
         stop_at_first: stop_at_fault,
+        findings_max: 1,
         max_depth,
         coverage: false,
         tuning: Tuning::default(),
@@ -90,7 +91,7 @@ pub(crate) fn decide(
     let choice = Choice::of(system, task, &generated)?;
     let task = &Task { engine: &choice.engine, ..*task };
     let mut searched = Searched::of(task, &generated);
-    if let Some(Some(finding)) = generated.outcome.findings.0.first() {
+    if let Some(finding) = generated.outcome.findings.of(0).first() {
         match found(system, &generated, task, finding).map_err(RunError::from) {
             Ok(found) => searched.fault = Some(found),
             Err(error) => {

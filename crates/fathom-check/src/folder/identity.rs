@@ -81,6 +81,9 @@ struct Asked {
     deadlock_except: Option<String>,
     constraint: Option<String>,
     faults: String,
+    /// How many counterexamples of each property are wanted, if more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    traces: Option<usize>,
 }
 
 impl Identity {
@@ -280,6 +283,7 @@ impl Asked {
             deadlock_except: questions.valid_end.clone(),
             constraint: questions.constraint.clone(),
             faults: faults.to_owned(),
+            traces: Some(questions.traces).filter(|traces| *traces > 1),
         }
     }
 
@@ -299,6 +303,7 @@ impl Asked {
             valid_end: self.deadlock_except.clone(),
             constraint: self.constraint.clone(),
             faults: if self.faults == "report" { Faults::Report } else { Faults::Stop },
+            traces: self.traces.unwrap_or(1),
             ..Questions::default()
         }
     }
@@ -322,6 +327,7 @@ impl Asked {
         if self.only {
             words.push("--only".into());
         }
+        words.extend(self.traces.map(|traces| format!("--traces {traces}")));
         if words.is_empty() { "what the model states".to_owned() } else { words.join(" ") }
     }
 }

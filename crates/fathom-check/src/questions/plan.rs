@@ -39,6 +39,8 @@ pub struct Questions {
     pub faults_asked: bool,
     /// What is asked about infinite runs.
     pub liveness: LivenessQuestions,
+    /// How many counterexamples are wanted of each property of states, each to another state; 0 is one, too.
+    pub traces: usize,
 }
 
 /// Questions in the form a search can answer.
@@ -56,6 +58,8 @@ pub struct Plan {
     pub valid_end: Option<usize>,
     /// What the model says can always still be reached; each has a search of its own.
     pub possibilities: Vec<Possibility>,
+    /// How many counterexamples are wanted of each property, at least one.
+    pub traces: usize,
 }
 
 /// The questions cannot be asked.
@@ -122,6 +126,7 @@ impl Plan {
     /// Puts questions into the form a search can answer.
     pub fn new(model: &Model, questions: &Questions) -> Result<Plan, PlanError> {
         let mut plan = Plan::with_labels(Vec::new());
+        plan.traces = questions.traces.max(1);
         // Counted before any is read.
         let Questions { invariants, goals, expected, stated, .. } = questions;
         let asked = invariants.len() + goals.len() + expected.len() + stated.len();
@@ -188,6 +193,7 @@ impl Plan {
             constraint: None,
             valid_end: None,
             possibilities: Vec::new(),
+            traces: 1,
         }
     }
 
@@ -201,6 +207,7 @@ impl Plan {
             constraint: None,
             valid_end: None,
             possibilities: Vec::new(),
+            traces: 1,
         }
     }
 

@@ -62,13 +62,14 @@ impl Simulation<'_> {
             threads,
             conditions: vec![Condition::Label { label: 0, value: true }],
             stop_at_first: true,
+            findings_max: 1,
             max_depth: None,
             coverage: false,
             tuning: Tuning::default(),
         };
         let task = Task::new(&system, budget, &settings, monitor);
         let searched = layer_engine::search(&Chosen::plain(&ram::ENGINE), &task).map_err(RunError::from)?;
-        let Some(found) = searched.outcome.findings.0[0].as_ref() else {
+        let Some(found) = searched.outcome.findings.of(0).first() else {
             return Ok(match searched.outcome.ending {
                 Ending::Complete => Sought::Nowhere,
                 ending => Sought::GaveUp(limit_of(ending, monitor).unwrap_or(Limit::Interrupt)),

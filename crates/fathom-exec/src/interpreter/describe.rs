@@ -76,7 +76,8 @@ fn step(system: &Interpreter, source: &[u64], action: u32) -> Description {
         moves.join(", ")
     });
     let span = actions.first().map(|action| action.span);
-    Description { title, span, moves, exchange, ..Description::default() }
+    let values = actions.iter().flat_map(|action| explain::chosen(system, source, action)).collect();
+    Description { title, span, moves, exchange, values, ..Description::default() }
 }
 
 fn moves(system: &Interpreter, action: &Action) -> Vec<Move> {
@@ -116,7 +117,7 @@ fn label_on(system: &Interpreter, record: &[u64], label: usize) -> Description {
             (text.into(), label.span, why(&mut values, None))
         }
         Err(Some(trouble)) => {
-            let reason = why(&mut values, Some((trouble.span, trouble.kind)));
+            let reason = why(&mut values, Some(trouble));
             (words(system, trouble), trouble.span, reason)
         }
         Err(None) => (INTERRUPTED.into(), label.span, Reason::default()),

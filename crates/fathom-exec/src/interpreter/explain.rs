@@ -3,12 +3,14 @@
 //! A fault says where it happened and of what kind it is. Here the action is run again up to that place, and the expression that stands there is looked at with the values it met. Cold, and for
 //! people: what cannot be told is left out.
 
-use fathom_model::expression::{Computation, Domain, Expression, ExpressionKind, FaultKind, UnaryOperator};
-use fathom_model::program::{Action, Command, Composition, Place, Role, Statement, VariableId};
-use fathom_model::span::Span;
+use fathom_model::expression::{
+    BinaryOperator, Computation, Domain, Expression, ExpressionKind, FaultKind, UnaryOperator,
+};
+use fathom_model::program::{Action, Chosen, Command, Composition, Place, Role, Statement, VariableId};
 use fathom_model::steps::Fault;
 
 use super::evaluate::{evaluate, locate};
+use super::halt::{Halt, Trouble};
 use super::{Interpreter, execute, synchronous};
 
 /// How many values are told.
@@ -42,7 +44,8 @@ pub(super) fn fault(system: &Interpreter, source: &[u64], fault: Fault) -> Reaso
 }
 
 fn in_action(system: &Interpreter, source: &[u64], action: &Action, fault: Fault) -> Option<Reason> {
-    let found = in_command(&action.command, fault.span, fault.kind)?;
+    let trouble = Trouble { kind: fault.kind, span: fault.span };
+    let candidates = in_command(&action.command, trouble);
     let mut values = Vec::new();
     system.unpack(source, &mut values);
     let passes = system.guard(action, &mut values).is_ok();
@@ -50,7 +53,33 @@ fn in_action(system: &Interpreter, source: &[u64], action: &Action, fault: Fault
     if passes && system.program.composition == Composition::Asynchronous {
         let _ = execute::run_to_fault(system, &action.command.body, &mut values);
     }
-    Some(Teller { system, values: &mut values }.reason(&found, fault.kind))
+    let mut teller = Teller { system, values: &mut values };
+    let found = teller.met(candidates, trouble)?;
+    Some(teller.reason(&found, fault.kind))
+}
+
+/// What an action has chosen out of multisets: names and elements, as they are before the step. What has no value is left out.
+pub(super) fn chosen(system: &Interpreter, source: &[u64], action: &Action) -> Vec<(String, String)> {
+    let mut values = Vec::new();
+    if action.command.chosen.is_empty() {
+        return values;
+    }
+    let mut unpacked = Vec::new();
+    system.unpack(source, &mut unpacked);
+    system.bind(&action.command, &action.arguments, &mut unpacked);
+    let mut teller = Teller { system, values: &mut unpacked };
+    for Chosen { name, parts } in &action.command.chosen {
+        let told = parts.iter().filter_map(|(field, place)| {
+            let word = teller.held(place)?;
+            Some(if field.is_empty() { word } else { format!("{field} = {word}") })
+        });
+        let told: Vec<String> = told.collect();
+        match parts.as_slice() {
+            [(field, _)] if field.is_empty() => values.push((name.clone(), told.concat())),
+            _ => values.push((name.clone(), format!("({})", told.join(", ")))),
+        }
+    }
+    values
 }
 
 /// Why a condition has the value that it has in a state, or faults there.
@@ -58,14 +87,14 @@ pub(super) fn condition(
     system: &Interpreter,
     values: &mut [i64],
     condition: &Expression,
-    fault: Option<(Span, FaultKind)>,
+    fault: Option<Trouble>,
 ) -> Reason {
     let mut teller = Teller { system, values };
     match fault {
-        Some((span, kind)) => {
+        Some(trouble) => {
             let _ = evaluate(system, teller.values, condition);
-            let found = in_expression(condition, span, kind);
-            found.map_or_else(Reason::default, |found| teller.reason(&found, kind))
+            let found = teller.met(vec![Found::Expression(condition)], trouble);
+            found.map_or_else(Reason::default, |found| teller.reason(&found, trouble.kind))
         }
         None => {
             let mut read = Vec::new();
@@ -75,13 +104,17 @@ pub(super) fn condition(
     }
 }
 
-fn in_command(command: &Command, span: Span, kind: FaultKind) -> Option<Found<'_>> {
-    let guard = command.guard.as_ref().and_then(|guard| in_expression(guard, span, kind));
-    guard.or_else(|| in_body(&command.body, span, kind))
+/// What may have faulted like that, in order: stores, places, and whole expressions. A quantifier over a few values is written out, so one place in the source may stand for several.
+fn in_command(command: &Command, trouble: Trouble) -> Vec<Found<'_>> {
+    let guard = command.guard.iter().filter(|guard| in_expression(guard, trouble).is_some());
+    let mut found: Vec<Found<'_>> = guard.map(Found::Expression).collect();
+    found.extend(in_body(&command.body, trouble));
+    found
 }
 
-fn in_body(body: &[Statement], span: Span, kind: FaultKind) -> Option<Found<'_>> {
-    let mut found = None;
+fn in_body(body: &[Statement], trouble: Trouble) -> Vec<Found<'_>> {
+    let Trouble { kind, span } = trouble;
+    let mut found = Vec::new();
     Statement::for_each(body, &mut |statement| {
         let here = match statement {
             Statement::Assign(assignments) => assignments.iter().find_map(|it| {
@@ -95,23 +128,26 @@ fn in_body(body: &[Statement], span: Span, kind: FaultKind) -> Option<Found<'_>>
             }
             _ => None,
         };
-        found = found.take().or(here);
+        found.extend(here);
         statement.for_each_expression(&mut |expression| {
-            found = found.take().or_else(|| in_expression(expression, span, kind));
+            if in_expression(expression, trouble).is_some() {
+                found.push(Found::Expression(expression));
+            }
         });
     });
     found
 }
 
-/// The innermost expression there that can fault in this way.
-fn in_expression(expression: &Expression, span: Span, kind: FaultKind) -> Option<Found<'_>> {
+/// The innermost expression there that can fault in this way, and the first if there are several.
+fn in_expression(expression: &Expression, trouble: Trouble) -> Option<Found<'_>> {
+    let Trouble { kind, span } = trouble;
     if let ExpressionKind::Compute(computation) = &expression.kind {
         let Computation { body, value, .. } = &**computation;
-        return in_body(body, span, kind).or_else(|| in_expression(value, span, kind));
+        return in_body(body, trouble).into_iter().next().or_else(|| in_expression(value, trouble));
     }
     let mut found = None;
     expression
-        .for_each_operand(&mut |operand| found = found.take().or_else(|| in_expression(operand, span, kind)));
+        .for_each_operand(&mut |operand| found = found.take().or_else(|| in_expression(operand, trouble)));
     let can_fault = match (&expression.kind, kind) {
         (ExpressionKind::Convert(..), FaultKind::Range) => true,
         (ExpressionKind::Checked(_, of, _), kind) => *of == kind,
@@ -131,6 +167,49 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
+    /// Which of several has faulted: an expression that does so again with the values it met, and within it the operand that does, down to the innermost.
+    fn met<'a>(&mut self, mut candidates: Vec<Found<'a>>, trouble: Trouble) -> Option<Found<'a>> {
+        let again = candidates.iter().position(|candidate| match candidate {
+            Found::Expression(expression) => self.faults(expression, trouble),
+            _ => false,
+        });
+        match candidates.swap_remove(again.or((!candidates.is_empty()).then_some(0))?) {
+            Found::Expression(expression) => self.innermost(expression, trouble),
+            found => Some(found),
+        }
+    }
+
+    fn innermost<'a>(&mut self, expression: &'a Expression, trouble: Trouble) -> Option<Found<'a>> {
+        if let ExpressionKind::Compute(computation) = &expression.kind {
+            let Computation { body, value, .. } = &**computation;
+            let mut candidates = in_body(body, trouble);
+            candidates.extend(in_expression(value, trouble).map(|_| Found::Expression(value)));
+            return self.met(candidates, trouble);
+        }
+        let mut operand = None;
+        expression.for_each_operand(&mut |it| {
+            if operand.is_none() && self.faults(it, trouble) {
+                operand = Some(it);
+            }
+        });
+        match operand {
+            Some(operand) => self.innermost(operand, trouble),
+            None => in_expression(expression, trouble),
+        }
+    }
+
+    /// The word for what a place holds; none if it has no value.
+    fn held(&mut self, place: &Place) -> Option<String> {
+        let at = locate(self.system, self.values, place, 1).ok()?;
+        let value = self.values[at];
+        let undefined = self.system.program.variable(place.variable).undefined();
+        (undefined != Some(value)).then(|| self.word(place.variable, value))
+    }
+
+    fn faults(&mut self, expression: &Expression, trouble: Trouble) -> bool {
+        evaluate(self.system, self.values, expression) == Err(Halt::Fault(trouble))
+    }
+
     fn reason(&mut self, found: &Found<'_>, kind: FaultKind) -> Reason {
         let mut read = Vec::new();
         let detail = match found {
@@ -200,16 +279,19 @@ impl Teller<'_> {
 
     /// Adds what decides a condition: of several that must all be true, the one that is not.
     fn decisive(&mut self, condition: &Expression, read: &mut Vec<(String, String)>) {
-        let (operands, decides) = match &condition.kind {
-            ExpressionKind::All(operands) => (operands, false),
-            ExpressionKind::Any(operands) => (operands, true),
+        let (operands, decides): (Vec<&Expression>, bool) = match &condition.kind {
+            ExpressionKind::All(operands) => (operands.iter().collect(), false),
+            ExpressionKind::Any(operands) => (operands.iter().collect(), true),
+            // Quantifiers over values that are alike: all of them are evaluated.
+            ExpressionKind::Binary(BinaryOperator::BitAnd, left, right) => (vec![left, right], false),
+            ExpressionKind::Binary(BinaryOperator::BitOr, left, right) => (vec![left, right], true),
             ExpressionKind::Unary(UnaryOperator::Not, operand) => return self.decisive(operand, read),
             _ => return self.reads(condition, read),
         };
         let decided = operands.iter().find(|it| self.value(it).is_some_and(|value| (value != 0) == decides));
         match decided {
             Some(operand) => self.decisive(operand, read),
-            None => operands.iter().for_each(|operand| self.decisive(operand, read)),
+            None => operands.into_iter().for_each(|operand| self.decisive(operand, read)),
         }
     }
 
@@ -254,7 +336,9 @@ impl Teller<'_> {
         let at_first = begins.and_then(|assignment| self.value(&assignment.value));
         let is_decided = at_first.is_some() && self.value(expression) != at_first;
         if leaves && is_decided {
-            inner.into_iter().for_each(|condition| self.reads(condition, read));
+            let met =
+                inner.into_iter().find(|condition| self.value(condition).is_some_and(|value| value != 0));
+            met.into_iter().for_each(|condition| self.decisive(condition, read));
         }
     }
 

@@ -9,11 +9,13 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use fathom_model::expression::{Domain, Expression, ExpressionKind};
-use fathom_model::program::{Action, Command, LABELS_MAX, Label, LabelKind, Start, Statement, VariableId};
+use fathom_model::program::{
+    Action, Chosen, Command, LABELS_MAX, Label, LabelKind, Place as Target, Start, Statement, VariableId,
+};
 use fathom_model::span::Span;
 
 use super::ast::Category;
-use super::layout::Region;
+use super::layout::{self, Leaf, Part, Region};
 use super::lower::{Binding, Lowerer};
 use super::simplify;
 use super::tree::{Alias, Block, LocalId, Place, Property, Quantifier, Rule};
@@ -22,6 +24,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The most actions, and the most starts, a program may have.
 const INSTANCES_MAX: usize = 1_000_000;
+
+/// How many parts of a chosen element are told.
+const PARTS_MAX: usize = 12;
 
 /// The most labels of a model's own; a search may need one or two for itself.
 const STATED_MAX: usize = LABELS_MAX - 2;
@@ -215,8 +220,44 @@ impl<'t> Lowerer<'t> {
         if self.spend_many(self.assumptions.len()) {
             body.extend(self.assumptions.iter().cloned().map(Statement::Assume));
         }
+        let chosen = self.chosen(around);
         self.hold(outer);
-        Arc::new(Command { parameters, guard, body })
+        Arc::new(Command { parameters, guard, body, chosen })
+    }
+
+    /// What the names of choices stand for; nothing of a multiset whose place is computed.
+    fn chosen(&mut self, around: &[Around<'t>]) -> Vec<Chosen> {
+        let (mut all, mut computed) = (Vec::new(), Vec::new());
+        for it in around {
+            match it {
+                Around::Names(_) => {}
+                Around::Aliases(aliases) => self.bind_aliases(aliases, &mut computed),
+                Around::Choice(local, set) => {
+                    let region = self.region(set, &mut computed);
+                    let slot = self.read_local(*local, set.span);
+                    let element = region.element(&self.tree.types, slot, set.span);
+                    let name = self.tree.locals[local.index()].name.clone();
+                    if computed.is_empty() {
+                        all.push(Chosen { name, parts: self.parts(&element, set.span) });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The simple parts of an element, by their fields.
+    fn parts(&mut self, element: &Region, span: Span) -> Vec<(String, Target)> {
+        let leaves = layout::leaves(&self.tree.types, element.type_id).into_iter().enumerate();
+        let simple = leaves.filter(|(_, leaf)| leaf.length == 1 && !leaf.present).take(PARTS_MAX);
+        let part = |(number, leaf): (usize, Leaf)| {
+            let fields = leaf.path.iter().filter_map(|part| match part {
+                Part::Field(name) => Some(name.as_str()),
+                Part::Index(_) | Part::Slot(_) => None,
+            });
+            (fields.collect::<Vec<&str>>().join("."), self.target(element, number, span).0)
+        };
+        simple.map(part).collect()
     }
 
     pub(crate) fn bind_aliases_around(&mut self, around: &[Around<'t>], out: &mut Vec<Statement>) {

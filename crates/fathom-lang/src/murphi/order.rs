@@ -38,8 +38,8 @@ pub(crate) fn warn(tree: &Tree, diagnostics: &mut Diagnostics) {
         for (span, text) in doubt.reasons {
             diagnostic = diagnostic.see(span, text);
         }
-        let note = "symmetry takes for granted that it does not; if it does, verdicts may be wrong";
-        diagnostics.push(diagnostic.note(note).help("`--symmetry off` takes nothing for granted"));
+        let note = "symmetry reduction assumes that it does not; if it does, verdicts may be wrong";
+        diagnostics.push(diagnostic.note(note).help("`--symmetry off` makes no such assumption"));
     }
 }
 
@@ -547,15 +547,15 @@ impl<'t> Walk<'t> {
 fn told(write: &Access, other: &Access) -> Vec<(Span, String)> {
     match other.effect {
         Effect::Read => vec![
-            (write.span, "what one round changes here".to_owned()),
-            (other.span, "another may read".to_owned()),
+            (write.span, "one iteration changes this".to_owned()),
+            (other.span, "another iteration may read this".to_owned()),
         ],
         _ if write.span == other.span => {
-            vec![(write.span, "two rounds may change the same, and the last one counts".to_owned())]
+            vec![(write.span, "two iterations may change the same place, and the last one wins".to_owned())]
         }
         _ => vec![
-            (write.span, "what one round changes here".to_owned()),
-            (other.span, "another may change, too".to_owned()),
+            (write.span, "one iteration changes this".to_owned()),
+            (other.span, "another iteration may change this, too".to_owned()),
         ],
     }
 }

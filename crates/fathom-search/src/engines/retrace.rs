@@ -43,6 +43,7 @@ pub fn path_to(
             threads,
             conditions: Vec::new(),
             stop_at_first: false,
+            findings_max: 1,
             // The layer behind the last one that is expanded is closed, too.
             max_depth: Some(last.saturating_sub(1)),
             coverage: false,
@@ -80,6 +81,7 @@ pub fn path_from_nothing(
         threads,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning::default(),

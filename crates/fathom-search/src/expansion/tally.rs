@@ -32,7 +32,7 @@ impl Tally {
     /// Nothing counted yet.
     pub(crate) fn new(system: &dyn TransitionSystem, settings: &Settings) -> Tally {
         Tally {
-            findings: Findings::new(settings.conditions.len()),
+            findings: Findings::new(settings.conditions.len(), settings.findings_max),
             actions_taken: empty_coverage(system, settings),
             ..Tally::default()
         }
@@ -83,8 +83,7 @@ impl Tally {
         self.label_faults += std::mem::take(&mut other.label_faults);
         self.labels_seen.0 |= std::mem::take(&mut other.labels_seen.0);
         self.checksum.merge(std::mem::take(&mut other.checksum));
-        let conditions = other.findings.0.len();
-        self.findings.merge(std::mem::replace(&mut other.findings, Findings::new(conditions)));
+        self.findings.take(&mut other.findings);
         for (all, taken) in self.actions_taken.iter_mut().zip(&mut other.actions_taken) {
             *all |= std::mem::take(taken);
         }
@@ -112,12 +111,14 @@ impl Tally {
         }
         put_u64(out, self.labels_seen.0);
         out.extend_from_slice(&self.checksum.0.to_le_bytes());
-        put_u64(out, self.findings.0.len() as u64);
-        for finding in &self.findings.0 {
-            let words = finding.as_ref().map(|finding| finding.record.as_deref().unwrap_or(&[]));
-            put_u64(out, words.map_or(0, |words| words.len() as u64 + 1));
-            put_u64(out, finding.as_ref().map_or(0, |finding| finding.layer));
-            words.unwrap_or(&[]).iter().for_each(|word| put_u64(out, *word));
+        put_u64(out, self.findings.conditions() as u64);
+        for condition in 0..self.findings.conditions() {
+            put_u64(out, self.findings.of(condition).len() as u64);
+            for finding in self.findings.of(condition) {
+                put_u64(out, finding.layer);
+                put_u64(out, u64::from(finding.record.is_some()));
+                finding.record.iter().flatten().for_each(|word| put_u64(out, *word));
+            }
         }
         put_u64(out, self.actions_taken.len() as u64);
         self.actions_taken.iter().for_each(|word| put_u64(out, *word));
@@ -137,19 +138,20 @@ impl Tally {
         tally.label_faults = bytes.u64()?;
         tally.labels_seen = Labels(bytes.u64()?);
         tally.checksum = Checksum(u128::from_le_bytes(bytes.take(16)?.try_into().ok()?));
-        if bytes.u64()? != tally.findings.0.len() as u64 {
+        if bytes.u64()? != tally.findings.conditions() as u64 {
             return None;
         }
-        let words = system.shape().words() as u64;
-        for finding in &mut tally.findings.0 {
-            let (length, layer) = (bytes.u64()?, bytes.u64()?);
-            let record = match length {
-                0 => continue,
-                1 => None,
-                _ if length == words + 1 => Some((0..words).map(|_| bytes.u64()).collect::<Option<_>>()?),
-                _ => return None,
-            };
-            *finding = Some(Finding { layer, record, fault: None });
+        let words = system.shape().words();
+        for condition in 0..tally.findings.conditions() {
+            for _ in 0..bytes.u64()? {
+                let layer = bytes.u64()?;
+                let record = match bytes.u64()? {
+                    0 => None,
+                    1 => Some((0..words).map(|_| bytes.u64()).collect::<Option<_>>()?),
+                    _ => return None,
+                };
+                tally.findings.add(condition, Finding { layer, record, fault: None });
+            }
         }
         if bytes.u64()? != tally.actions_taken.len() as u64 {
             return None;

@@ -45,6 +45,7 @@ impl<'a> AllEdges<'a> {
             threads,
             conditions: Vec::new(),
             stop_at_first: false,
+            findings_max: 1,
             max_depth: None,
             coverage: false,
             tuning: Tuning::default(),

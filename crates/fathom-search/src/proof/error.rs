@@ -10,7 +10,9 @@ use crate::error::SearchError;
 #[non_exhaustive]
 pub enum AuditError {
     /// The run has not reached all states.
-    #[error("the run has not finished: there is nothing to prove yet")]
+    #[error(
+        "the search did not reach all states, since it was stopped or a violation ended it: it proves nothing"
+    )]
     Unfinished,
     /// The run itself has found a violation.
     #[error("the run says itself that a property is violated")]

@@ -46,8 +46,10 @@ pub struct Settings {
     pub threads: usize,
     /// What to look for in every state.
     pub conditions: Vec<Condition>,
-    /// Whether to end after the first layer in which a condition was met.
+    /// Whether to end after the layer in which a condition was met by as many states as are kept.
     pub stop_at_first: bool,
+    /// How many states are kept of those that meet a condition.
+    pub findings_max: usize,
     /// The last layer to expand states of: none deeper are, but they are counted.
     pub max_depth: Option<u64>,
     /// Whether to note which actions were taken.

@@ -41,17 +41,22 @@ pub(crate) fn check_against_judge<P: StagePolicy + Layered>(
     let budget_bytes = budget_bytes.max(256 * system.shape().words() * 8);
     let trial = Trial { system, judge, make, budget_bytes, threads, tuning };
     trial.to_the_end();
-    trial.to_the_first_finding();
+    trial.to_a_finding(1);
+    trial.to_a_finding(FINDINGS);
     trial.to_a_depth();
 }
 
+/// How many states are kept that meet a condition.
+const FINDINGS: usize = 3;
+
 impl<P: StagePolicy + Layered> Trial<'_, P> {
-    fn search(&self, stop_at_first: bool, max_depth: Option<u64>) -> (Outcome, P, Budget) {
+    fn search(&self, stop_at: Option<usize>, max_depth: Option<u64>) -> (Outcome, P, Budget) {
         let shape = self.system.shape();
         let settings = Settings {
             threads: self.threads,
             conditions: conditions(shape),
-            stop_at_first,
+            stop_at_first: stop_at.is_some(),
+            findings_max: stop_at.unwrap_or(FINDINGS),
             max_depth,
             coverage: true,
             tuning: self.tuning,
@@ -70,7 +75,7 @@ impl<P: StagePolicy + Layered> Trial<'_, P> {
 
     fn to_the_end(&self) {
         let Trial { system, judge, budget_bytes, threads, .. } = *self;
-        let (outcome, policy, budget) = self.search(false, None);
+        let (outcome, policy, budget) = self.search(None, None);
         assert_eq!(
             outcome.ending,
             Ending::Complete,
@@ -80,9 +85,11 @@ impl<P: StagePolicy + Layered> Trial<'_, P> {
         );
         compare_counts(&outcome, judge);
         compare_duplicates(&outcome, judge);
-        for (condition, finding) in conditions(system.shape()).iter().zip(&outcome.findings.0) {
+        for (number, condition) in conditions(system.shape()).iter().enumerate() {
+            let expected = expected_findings(*condition, judge, FINDINGS);
+            assert_eq!(outcome.findings.of(number), expected, "{condition:?}");
             let expected = expected_finding(*condition, judge);
-            assert_eq!(finding, &expected.as_ref().map(|(finding, _)| finding.clone()), "{condition:?}");
+            assert_eq!(outcome.findings.of(number).first(), expected.as_ref().map(|(finding, _)| finding));
             if let Some((Finding { layer, record: Some(record), .. }, state)) = expected {
                 let path = path_to(system, &policy, &Room::in_memory(&budget), &Unobserved, (layer, &record));
                 let path = path.expect("the budget suffices").expect("layers are kept");
@@ -93,13 +100,14 @@ impl<P: StagePolicy + Layered> Trial<'_, P> {
         }
     }
 
-    fn to_the_first_finding(&self) {
+    /// Ends behind the layer in which some condition is met for the `most`-th time.
+    fn to_a_finding(&self, most: usize) {
         let judge = self.judge;
-        let (outcome, ..) = self.search(true, None);
+        let (outcome, ..) = self.search(Some(most), None);
         let first = conditions(self.system.shape())
             .iter()
-            .filter_map(|condition| expected_finding(*condition, judge))
-            .map(|(finding, _)| finding.layer)
+            .filter_map(|condition| expected_findings(*condition, judge, most).get(most - 1).cloned())
+            .map(|finding| finding.layer)
             .min();
         match first {
             Some(layer) if !judge.layers.is_empty() => {
@@ -111,7 +119,7 @@ impl<P: StagePolicy + Layered> Trial<'_, P> {
     }
 
     fn to_a_depth(&self) {
-        let (outcome, ..) = self.search(false, Some(1));
+        let (outcome, ..) = self.search(None, Some(1));
         if self.judge.layers.len() > 2 {
             assert_eq!(outcome.ending, Ending::Depth);
             assert_eq!(outcome.layers.len(), 3);
@@ -191,6 +199,37 @@ pub(crate) fn conditions(shape: &Shape) -> Vec<Condition> {
     conditions.extend(labels.map(|label| Condition::Deadlock { stuttering: false, except: Some(label) }));
     conditions.push(Condition::Fault);
     conditions
+}
+
+/// The first states that meet a condition, by layer and record, at most so many.
+fn expected_findings(condition: Condition, judge: &Explored, most: usize) -> Vec<Finding> {
+    let starts = judge.start_faults.first().filter(|_| condition == Condition::Fault);
+    let start = starts.map(|fault| Finding { layer: 0, record: None, fault: Some(*fault) });
+    let mut findings: Vec<Finding> = judge
+        .states
+        .iter()
+        .filter(|state| match condition {
+            Condition::Label { label, value } => {
+                !state.labels.faulted() && state.labels.holds(label) == value
+            }
+            Condition::Deadlock { stuttering, except } => {
+                let stays = |target: StateNumber| stuttering && judge.states[target].record == state.record;
+                let excused = except.is_some_and(|it| state.labels.faulted() || state.labels.holds(it));
+                state.steps.iter().all(|step| stays(step.target)) && state.faults.is_empty() && !excused
+            }
+            Condition::Fault => !state.faults.is_empty() || state.labels.faulted(),
+            Condition::Never => false,
+        })
+        .map(|state| Finding {
+            layer: state.layer as u64,
+            record: Some(state.record.clone()),
+            fault: state.faults.first().copied(),
+        })
+        .chain(start)
+        .collect();
+    findings.sort_by(|one, other| (one.layer, &one.record).cmp(&(other.layer, &other.record)));
+    findings.truncate(most);
+    findings
 }
 
 pub(crate) fn expected_finding(

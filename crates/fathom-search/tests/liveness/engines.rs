@@ -621,6 +621,7 @@ fn settings(threads: usize) -> task::Settings {
         threads,
         conditions: Vec::new(),
         stop_at_first: false,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning { shared_layer_min: 1, ..Tuning::default() },

@@ -146,6 +146,11 @@ pub struct CheckArguments {
     /// Write counterexamples to a file, in the format that its extension names: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
+    /// Show up to N counterexamples of each property, shortest first, each to another state [default: 1]
+    ///
+    /// The search goes on after the first violation until it has N, or has seen all states. Of a formula one is shown.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Output")]
+    pub traces: Option<u32>,
     /// Write a self-contained HTML report
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
@@ -360,7 +365,7 @@ pub enum StopArgument {
     /// At the first violation
     #[default]
     First,
-    /// When every property is decided
+    /// Search all states, and decide every property
     Never,
 }
 

@@ -123,6 +123,12 @@ impl CheckArguments {
         let disk = self.disk.validate(engine.engine)?;
         let mut questions = self.questions.validate()?;
         questions.liveness = self.liveness.validate()?;
+        questions.traces = self.traces.unwrap_or(1) as usize;
+        if questions.traces > 1 && matches!(engine.engine.run, Run::Lossy(_)) {
+            return Err(UsageError(format!(
+                "the engine {name} shows one counterexample of each property: leave --traces out, or --engine"
+            )));
+        }
         refuse_only_nothing(&questions)?;
         let stop = match self.stop {
             StopArgument::First => Stop::First,
@@ -394,6 +400,7 @@ impl QuestionArguments {
             faults,
             faults_asked: self.faults == Some(FaultsArgument::Stop),
             liveness: LivenessQuestions::default(),
+            traces: 1,
         })
     }
 }

@@ -111,11 +111,16 @@ fn impossible(simulation: &Simulation<'_>, number: u64, state: &TraceState) -> S
     text
 }
 
-/// What a state has that the saved one has not.
+/// What a state has that the saved one has not, and the other way round.
 fn differing(what: &str, now: &Value, saved: &Value) -> String {
+    let (now, saved) = (now.plain(), saved.plain());
     let mut text = format!("{what}; here it is\n");
-    for line in state::lines(Some(&saved.plain()), &now.plain(), state::width().saturating_sub(4)) {
-        let _ = writeln!(text, "    {line}");
+    let width = state::width().saturating_sub(4);
+    for (before, shown, then) in [(&saved, &now, "  and in the trace\n"), (&now, &saved, "")] {
+        for line in state::lines(Some(before), shown, width) {
+            let _ = writeln!(text, "    {line}");
+        }
+        text.push_str(then);
     }
     text
 }

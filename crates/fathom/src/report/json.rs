@@ -159,6 +159,9 @@ pub struct PropertyReport<'a> {
     pub vacuous: bool,
     /// The run that violates it.
     pub trace: Option<ToldTrace<'a>>,
+    /// Further ones, to other states.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_traces: Vec<ToldTrace<'a>>,
     /// Why there is no trace of a violation, if there is none: the limit that ended the search for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untraced: Option<&'static str>,
@@ -404,6 +407,7 @@ impl<'a> PropertyReport<'a> {
             length: answer.trace.as_ref().map(Trace::length),
             vacuous: answer.vacuous,
             trace: answer.trace.as_ref().map(|trace| trace.told(model)),
+            more_traces: answer.more.iter().map(|trace| trace.told(model)).collect(),
             untraced: answer.untraced.map(Limit::word),
             certificate,
             search: answer.search.as_deref().map(SearchReport::of),

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::escape::Printable;
 use super::json::Report;
-use super::trace::{SavedNamedTrace, heading};
+use super::trace::{SavedNamedTrace, heading, runs};
 use crate::history::Point;
 use crate::status::UnderWay;
 
@@ -95,10 +95,16 @@ pub fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // The page has the runs in a form of its own.
-    report.properties.iter_mut().flatten().for_each(|property| property.trace = None);
+    without_runs(&mut report);
     let title = format!("{}: {}", Printable(model.source().name()), report.verdict);
     let page = Page { model, answers: &checked.answers, report: &report, history };
     fill(&title, "'none'", explorer(carries), &page, out)
+}
+
+fn without_runs(report: &mut Report<'_>) {
+    for property in report.properties.iter_mut().flatten() {
+        (property.trace, property.more_traces) = (None, Vec::new());
+    }
 }
 
 /// Writes what the page of a search shows, for [`write_kept`].
@@ -109,7 +115,7 @@ pub fn write_shown(
     history: &[Point],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    report.properties.iter_mut().flatten().for_each(|property| property.trace = None);
+    without_runs(&mut report);
     serde_json::to_writer(out, &Page { model, answers, report: &report, history }).map_err(io::Error::other)
 }
 
@@ -239,8 +245,7 @@ struct Page<'a> {
 impl Serialize for Page<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Page { model, answers, report, history } = self;
-        let runs = answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
-        let runs: Vec<Run<'_>> = runs.map(|(answer, trace)| Run { model, answer, trace }).collect();
+        let runs: Vec<Run<'_>> = runs(answers).map(|(answer, trace)| Run { model, answer, trace }).collect();
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("report", report)?;
         object.serialize_entry("source", &opening(model))?;
@@ -270,7 +275,7 @@ impl Serialize for Run<'_> {
         let count = trace.length() + u64::from(trace.stem_states() > 0);
         let left_out = if count > 2 * END_STATES { END_STATES..count - END_STATES } else { count..count };
         let mut object = serializer.serialize_map(None)?;
-        object.serialize_entry("heading", heading(answer).trim_end_matches(':'))?;
+        object.serialize_entry("heading", heading(answer, Some(trace)).trim_end_matches(':'))?;
         object.serialize_entry("note", &trace.note())?;
         object.serialize_entry("stem", &trace.stem_states())?;
         object.serialize_entry("cycle", &trace.cycle_length())?;

@@ -68,7 +68,8 @@ pub fn write_checked(told: &Told<'_>, out: &mut Escaping<'_>) -> io::Result<()> 
     for answer in &checked.answers {
         if let Some(limit) = answer.untraced {
             let name = Printable(&answer.property.name);
-            let _ = writeln!(text, "note: no counterexample to `{name}`: {}", limit_sentence(limit));
+            let none = if answer.trace.is_some() { "no further counterexample" } else { "no counterexample" };
+            let _ = writeln!(text, "note: {none} to `{name}`: {}", limit_sentence(limit));
         }
     }
     match checked.exploration.limit {
@@ -157,7 +158,9 @@ fn walks(figures: &WalkFigures) -> String {
     if ended > 0 {
         parts.push(format!("{} ended in a state without a successor", count(ended)));
     }
-    parts.extend(found_after.map(|steps| format!("the violation was found after {}", plural(steps, "step"))));
+    parts.extend(
+        found_after.map(|steps| format!("the last one met a violation after {}", plural(steps, "step"))),
+    );
     let of = if made < wanted { format!(" of {}", count(wanted)) } else { String::new() };
     format!("{}{of}: {}", count(made), parts.join(", "))
 }

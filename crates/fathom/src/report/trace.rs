@@ -93,7 +93,7 @@ impl<'a> TraceDocument<'a> {
     /// All runs of a check.
     pub fn of(model: &'a Model, answers: &'a [Answer]) -> TraceDocument<'a> {
         let named = |answer: &'a Answer| {
-            answer.trace.as_ref().map(|trace| NamedTrace {
+            answer.traces().map(|trace| NamedTrace {
                 property: &answer.property.name,
                 kind: answer.property.kind.word(),
                 trace: trace.told(model),
@@ -103,43 +103,51 @@ impl<'a> TraceDocument<'a> {
             schema: super::json::SCHEMA,
             tool: "fathom",
             model: model.source().name(),
-            traces: answers.iter().filter_map(named).collect(),
+            traces: answers.iter().flat_map(named).collect(),
         }
     }
 }
 
 /// Writes all runs of a check, one after the other.
 pub fn write_all(model: &Model, answers: &[Answer], sheet: Sheet, out: &mut dyn Write) -> io::Result<()> {
-    let runs = answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)));
-    for (number, (answer, trace)) in runs.enumerate() {
+    for (number, (answer, trace)) in runs(answers).enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{}", heading(answer))?;
+        writeln!(out, "{}", heading(answer, Some(trace)))?;
         write_run(model, trace, sheet, out)?;
     }
     Ok(())
 }
 
-/// What is violated, and where.
-pub fn heading(answer: &Answer) -> String {
+/// What has runs to show, and each of them.
+pub fn runs(answers: &[Answer]) -> impl Iterator<Item = (&Answer, &Trace)> {
+    answers.iter().flat_map(|answer| answer.traces().map(move |trace| (answer, trace)))
+}
+
+/// What is violated, and where if there is a run that shows it.
+pub fn heading(answer: &Answer, trace: Option<&Trace>) -> String {
     let name = Printable(&answer.property.name);
-    if let Some(cycle) = answer.trace.as_ref().map(Trace::cycle_length).filter(|cycle| *cycle > 0) {
+    if let Some(cycle) = trace.map(Trace::cycle_length).filter(|cycle| *cycle > 0) {
         let repeated = if cycle == 1 { "step repeats".to_owned() } else { format!("{cycle} steps repeat") };
         return format!("{name} is violated by a run whose last {repeated} for ever:");
     }
-    let length = answer.trace.as_ref().map_or(0, Trace::length);
-    let after = match length {
-        0 => "in an initial state".to_owned(),
-        1 => "after 1 step".to_owned(),
-        steps => format!("after {steps} steps"),
+    let mut after = match trace.map(Trace::length) {
+        None => String::new(),
+        Some(0) => " in an initial state".to_owned(),
+        Some(1) => " after 1 step".to_owned(),
+        Some(steps) => format!(" after {steps} steps"),
     };
+    let number = trace.and_then(|trace| answer.traces().position(|one| std::ptr::eq(one, trace)));
+    if let Some(number) = number.filter(|_| !answer.more.is_empty()) {
+        after.push_str(&format!(" ({} of {})", number + 1, answer.more.len() + 1));
+    }
     match (answer.property.kind, answer.verdict) {
-        (PropertyKind::Reach, Verdict::Violated) => format!("{name} is reachable {after}:"),
-        (PropertyKind::Possible, Verdict::Violated) => format!("{name} can no longer be reached {after}:"),
-        (PropertyKind::Deadlock, Verdict::Violated) => format!("{name} {after}:"),
-        (PropertyKind::Fault, _) => format!("{} {after}:", fault_title(answer)),
-        _ => format!("{name} is violated {after}:"),
+        (PropertyKind::Reach, Verdict::Violated) => format!("{name} is reachable{after}:"),
+        (PropertyKind::Possible, Verdict::Violated) => format!("{name} can no longer be reached{after}:"),
+        (PropertyKind::Deadlock, Verdict::Violated) => format!("{name}{after}:"),
+        (PropertyKind::Fault, _) => format!("{}{after}:", fault_title(trace)),
+        _ => format!("{name} is violated{after}:"),
     }
 }
 
@@ -152,7 +160,7 @@ pub fn write_run(model: &Model, trace: &Trace, sheet: Sheet, out: &mut dyn Write
         Shown::Ends if length > STEPS_SHOWN_MAX => END_STATES..length + 1 - END_STATES,
         _ => 0..0,
     };
-    let mut number = 0;
+    let (mut number, mut truths) = (0, None);
     loop {
         let mut begins = number == stem && trace.cycle_length() > 0;
         if number == left_out.start && !left_out.is_empty() {
@@ -174,7 +182,10 @@ pub fn write_run(model: &Model, trace: &Trace, sheet: Sheet, out: &mut dyn Write
         for line in state::lines(before.as_ref(), &state.state, sheet.width.saturating_sub(width + 6)) {
             writeln!(out, "  {:>width$}    {line}", "")?;
         }
-        if let Some(line) = reading(&state) {
+        let parts = state.subformulas.clone();
+        let changed = truths.replace(parts.clone()).is_none_or(|before| before != parts);
+        let about_formula = reading(&state).into_iter().chain(truth(trace, &state).filter(|_| changed));
+        for line in about_formula {
             writeln!(out, "  {:>width$}    {line}", "")?;
         }
         number += 1;
@@ -203,7 +214,20 @@ pub fn step_line(step: &TraceStep) -> String {
         lines => format!("  (lines {})", lines.join(" and ")),
     };
     let message = step.message.as_ref().map_or(String::new(), |it| format!(", {}", message(it)));
-    format!("{}{message}{place}", Printable(&step.title))
+    format!("{}{}{message}{place}", Printable(&step.title), chosen(step))
+}
+
+/// What a step has chosen, behind the name that its title ends with, or by name.
+fn chosen(step: &TraceStep) -> String {
+    let last = step.title.rsplit_once(", ").map_or("", |(_, last)| last);
+    let told = |(name, element): &(String, String)| {
+        let element = Printable(element);
+        match last.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(": ")) {
+            true => format!(" = {element}"),
+            false => format!(", {} = {element}", Printable(name)),
+        }
+    };
+    step.chosen.iter().map(told).collect()
 }
 
 fn message(message: &TraceMessage) -> String {
@@ -223,6 +247,22 @@ fn reading(state: &TraceState) -> Option<String> {
     let (atoms, automaton) = (state.atoms.as_ref()?, state.automaton.as_ref()?);
     let atoms = if atoms.is_empty() { "nothing".to_owned() } else { atoms.join(", ") };
     Some(format!("[{}] reads {}", Printable(automaton), Printable(&atoms)))
+}
+
+/// Which parts of the formula are true of the run from a state on, and which are not. The whole formula is left out: it is what is violated.
+fn truth(trace: &Trace, state: &TraceState) -> Option<String> {
+    let here = state.subformulas.as_ref()?;
+    let parts = |wanted: bool| {
+        let all = trace.subformulas().into_iter().skip(1);
+        let those: Vec<String> = all
+            .filter(|part| here.iter().any(|it| it == part) == wanted)
+            .map(|part| Printable(part).to_string())
+            .collect();
+        (!those.is_empty())
+            .then(|| format!("{}: {}", if wanted { "true" } else { "false" }, those.join(", ")))
+    };
+    let said: Vec<String> = [parts(true), parts(false)].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format!("from here on, {}", said.join("; ")))
 }
 
 /// What went wrong, and below it the expression with the values it met.
@@ -255,9 +295,10 @@ fn values(values: &Value) -> String {
     items.join(", ")
 }
 
-fn fault_title(answer: &Answer) -> String {
-    let fault = answer.trace.as_ref().and_then(|trace| trace.fault.as_ref());
-    fault.map_or("fault".into(), |fault| Printable(&fault.title).to_string())
+fn fault_title(trace: Option<&Trace>) -> String {
+    trace
+        .and_then(|trace| trace.fault.as_ref())
+        .map_or("fault".into(), |fault| Printable(&fault.title).to_string())
 }
 
 #[cfg(test)]

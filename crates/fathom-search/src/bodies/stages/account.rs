@@ -67,10 +67,10 @@ impl<'a> Account<'a> {
         initial_all(self.task.system, steps, &mut |bytes| charge.resize(held + bytes))?;
         self.pending.faults += steps.faults().len() as u64;
         if let Some(fault) = steps.faults().first() {
-            for (condition, finding) in self.task.settings.conditions.iter().zip(&mut self.pending.findings.0)
-            {
+            for (number, condition) in self.task.settings.conditions.iter().enumerate() {
                 if *condition == Condition::Fault {
-                    *finding = Some(Finding { layer: 0, record: None, fault: Some(*fault) });
+                    let finding = Finding { layer: 0, record: None, fault: Some(*fault) };
+                    self.pending.findings.add(number, finding);
                 }
             }
         }
@@ -94,13 +94,22 @@ impl<'a> Account<'a> {
             if self.expand_layer(workers)? {
                 return Ok(Ending::Stopped);
             }
-            let found = self.done.findings.any() || self.pending.findings.any();
-            if self.task.settings.stop_at_first && found {
+            if self.task.settings.stop_at_first && self.found_enough() {
                 return Ok(Ending::Found);
             }
             self.close(workers)?;
         }
         Ok(Ending::Complete)
+    }
+
+    /// Whether so many states meet a condition as are asked for.
+    fn found_enough(&self) -> bool {
+        let (done, pending) = (&self.done.findings, &self.pending.findings);
+        (0..done.conditions()).any(|condition| {
+            let is_new = |new: &&Finding| done.of(condition).iter().all(|known| known.record != new.record);
+            let found = done.of(condition).len() + pending.of(condition).iter().filter(is_new).count();
+            found >= self.task.settings.findings_max.max(1)
+        })
     }
 
     /// The layer that was closed last.
@@ -205,7 +214,7 @@ impl<'a> Account<'a> {
         let Buffers { steps, charge, .. } = buffers;
         let held = charge.bytes() - steps.bytes();
         let words = self.task.system.shape().words();
-        for finding in self.done.findings.0.iter_mut().flatten() {
+        for finding in self.done.findings.all_mut() {
             let mut room = |bytes| charge.resize(held + bytes);
             match &finding.record {
                 Some(record) => {

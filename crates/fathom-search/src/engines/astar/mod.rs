@@ -327,7 +327,7 @@ impl<'m> Astar<'m> {
 
     /// The same outcome, with the depths of what was found in place of its stages.
     pub fn with_depths(&self, mut outcome: Outcome) -> Outcome {
-        for finding in outcome.findings.0.iter_mut().flatten() {
+        for finding in outcome.findings.all_mut() {
             finding.layer = self.depths.of(finding.layer);
         }
         outcome

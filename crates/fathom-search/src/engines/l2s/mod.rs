@@ -89,6 +89,7 @@ pub fn run(
         threads: settings.threads,
         conditions,
         stop_at_first: true,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning::default(),
@@ -103,14 +104,14 @@ pub fn run(
     let disk = Some(policy.disk_use());
     let layers = policy.into_layers();
     let path_to = |finding: usize| {
-        let Some(finding) = outcome.findings.0.get(finding).and_then(Option::as_ref) else { return Ok(None) };
+        let Some(finding) = outcome.findings.of(finding).first() else { return Ok(None) };
         let Some(record) = &finding.record else { return Ok(None) };
         trace::path_to(&looped, &layers, room, observer, (finding.layer, record))
     };
     let lasso = path_to(0)?.map(|path| lasso_of(&looped, &path)).transpose()?;
     let part = |record: &[u64]| (looped.state(record), 0);
     let path = path_to(1)?.map(|path| path.project(words, part)).transpose()?;
-    let fault = outcome.findings.0.get(1).and_then(Option::as_ref);
+    let fault = outcome.findings.of(1).first();
     let fault = fault.map(|finding| Found { path, fault: finding.fault });
     Ok(Outcome {
         ending: outcome.ending,

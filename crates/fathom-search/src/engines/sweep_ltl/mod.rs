@@ -111,7 +111,7 @@ fn swept(ask: &AskRuns<'_>) -> Result<Outcome, SearchError> {
     let mut outcome = Outcome { disk: Some(used), ..outcome_of(&swept) };
     outcome.visits += inside.visits;
     outcome.edges += inside.edges;
-    if let Some(Some(finding)) = swept.findings.0.first() {
+    if let Some(finding) = swept.findings.of(0).first() {
         outcome.fault = Some(stages.fault(system, room, observer, finding)?);
     }
     if swept.ending != Ending::Complete {
@@ -174,6 +174,7 @@ fn settings(threads: usize, stop_at_fault: bool) -> Settings {
         threads,
         conditions: stop_at_fault.then_some(Condition::Fault).into_iter().collect(),
         stop_at_first: stop_at_fault,
+        findings_max: 1,
         max_depth: None,
         coverage: false,
         tuning: Tuning::default(),

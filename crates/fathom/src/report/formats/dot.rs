@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use fathom_check::answers::check::Answer;
 use fathom_check::model::subject::Subject;
 
-use super::walk::{Visited, shown, walk};
+use super::walk::{Visited, walk};
 use crate::report::escape::Printable;
 use crate::report::state;
-use crate::report::trace::{heading, step_line};
+use crate::report::trace::{heading, runs, step_line};
 
 /// How wide the lines in a state are.
 const WIDTH: usize = 50;
@@ -17,8 +17,8 @@ const WIDTH: usize = 50;
 pub fn write(subject: &dyn Subject, answers: &[Answer], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "digraph trace {{")?;
     writeln!(out, "  node [shape=box, fontname=\"monospace\"];\n  edge [fontname=\"monospace\"];")?;
-    for (run, (answer, trace)) in shown(answers).enumerate() {
-        writeln!(out, "  subgraph cluster_{run} {{\n    label={};", quoted(&[heading(answer)]))?;
+    for (run, (answer, trace)) in runs(answers).enumerate() {
+        writeln!(out, "  subgraph cluster_{run} {{\n    label={};", quoted(&[heading(answer, Some(trace))]))?;
         let mut before = None;
         let mut from = None;
         walk(subject, trace, &mut |Visited { number, closes, repeats, state }| {

@@ -16,7 +16,7 @@ pub fn annotations(model: &Model, checked: &Checked) -> String {
         let stated = answer.property.span.map(|span| model.source().position(span.start));
         let (line, column) = fault.or(stated.map(|it| (it.line, it.column))).unwrap_or((1, 1));
         let file = property(model.source().name());
-        let text = heading(answer);
+        let text = heading(answer, trace);
         let because = trace
             .and_then(|trace| trace.because.as_ref())
             .map_or(String::new(), |because| format!(": {}", because_line(because)));

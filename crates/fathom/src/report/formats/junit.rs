@@ -44,15 +44,18 @@ pub fn write(model: &Model, checked: &Checked, out: &mut dyn Write) -> io::Resul
 }
 
 fn write_failure(model: &Model, answer: &Answer, element: &str, out: &mut dyn Write) -> io::Result<()> {
-    let message = heading(answer);
+    let message = heading(answer, answer.trace.as_ref());
     let kind = answer.property.kind.word();
     write!(
         out,
         ">\n      <{element} type=\"{kind}\" message=\"{}\">",
         escaped(message.trim_end_matches(':'))
     )?;
-    if let Some(trace) = &answer.trace {
+    for (number, trace) in answer.traces().enumerate() {
         writeln!(out)?;
+        if number > 0 {
+            writeln!(out, "{}", escaped(&heading(answer, Some(trace))))?;
+        }
         write_run(model, trace, Sheet::IN_FILE, &mut Escaping(out))?;
     }
     writeln!(out, "</{element}>\n    </testcase>")

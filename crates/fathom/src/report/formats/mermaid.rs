@@ -7,9 +7,9 @@ use fathom_check::model::assemble::Model;
 use fathom_check::trace::{TraceMessage, TraceStep};
 use fathom_model::structure::Part;
 
-use super::walk::{Visited, shown, walk};
+use super::walk::{Visited, walk};
 use crate::report::escape::Printable;
-use crate::report::trace::heading;
+use crate::report::trace::{heading, runs};
 
 /// Who takes part, by name; the number is what the diagram calls them.
 struct Participants(Vec<String>);
@@ -25,8 +25,8 @@ pub fn write(model: &Model, answers: &[Answer], out: &mut dyn Write) -> io::Resu
         1 => "p0".to_owned(),
         several => format!("p0,p{}", several - 1),
     };
-    for (answer, trace) in shown(answers) {
-        writeln!(out, "  Note over {all}: {}", encoded(&heading(answer)))?;
+    for (answer, trace) in runs(answers) {
+        writeln!(out, "  Note over {all}: {}", encoded(&heading(answer, Some(trace))))?;
         let mut open = false;
         walk(model, trace, &mut |Visited { repeats, state, .. }| {
             if repeats && !open {

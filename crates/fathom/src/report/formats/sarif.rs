@@ -48,7 +48,7 @@ impl Serialize for Run<'_> {
         kinds.dedup();
         let rules: Vec<Value> = kinds.iter().map(|kind| json!({ "id": kind })).collect();
         let driver = json!({ "name": "fathom", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
-        let results: Vec<Finding<'_>> = found.iter().map(|answer| Finding { model, answer }).collect();
+        let results: Vec<Finding<'_>> = found.iter().flat_map(|answer| findings(model, answer)).collect();
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("tool", &json!({ "driver": driver }))?;
         object.serialize_entry("columnKind", "unicodeCodePoints")?;
@@ -60,24 +60,31 @@ impl Serialize for Run<'_> {
 struct Finding<'a> {
     model: &'a Model,
     answer: &'a Answer,
+    trace: Option<&'a Trace>,
+}
+
+/// What was found about a property: its runs, or that there is none to show.
+fn findings<'a>(model: &'a Model, answer: &'a Answer) -> impl Iterator<Item = Finding<'a>> {
+    let bare = answer.trace.is_none().then_some(None);
+    bare.into_iter().chain(answer.traces().map(Some)).map(move |trace| Finding { model, answer, trace })
 }
 
 impl Serialize for Finding<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Finding { model, answer } = *self;
+        let Finding { model, answer, trace } = *self;
         let source = model.source();
         let stated =
             answer.property.span.map(|span| source.position(span.start)).map(|it| (it.line, it.column));
-        let fault = answer.trace.as_ref().and_then(|trace| trace.fault.as_ref());
+        let fault = trace.and_then(|trace| trace.fault.as_ref());
         let (line, column) =
             fault.and_then(|fault| fault.line.zip(fault.column)).or(stated).unwrap_or((1, 1));
-        let text = heading(answer);
+        let text = heading(answer, trace);
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("ruleId", answer.property.kind.word())?;
         object.serialize_entry("level", "error")?;
         object.serialize_entry("message", &json!({ "text": text.trim_end_matches(':') }))?;
         object.serialize_entry("locations", &[json!({ "physicalLocation": place(model, line, column) })])?;
-        if let Some(trace) = answer.trace.as_ref().filter(|trace| trace.stem_states() > 0) {
+        if let Some(trace) = trace.filter(|trace| trace.stem_states() > 0) {
             object.serialize_entry("codeFlows", &[CodeFlow { model, trace }])?;
         }
         object.end()

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use fathom_check::answers::check::Answer;
 use fathom_check::model::subject::Subject;
 use fathom_check::trace::{Trace, TraceState};
 
@@ -32,9 +31,4 @@ pub(super) fn walk(
         visit(Visited { number, closes, repeats: place >= stem, state: &state })?;
     }
     Ok(())
-}
-
-/// What has a run to show, and the run.
-pub(super) fn shown(answers: &[Answer]) -> impl Iterator<Item = (&Answer, &Trace)> {
-    answers.iter().filter_map(|answer| Some((answer, answer.trace.as_ref()?)))
 }
