@@ -37,7 +37,7 @@ pub static ENGINE: Engine = Engine {
     name: "bitstate",
     help: "Deep first with a few bits per state: quick, misses states, never proves that something holds",
     search: "deep first, misses states",
-    memory: "4 bytes, at the end of memory 3 bits",
+    memory: "4 bytes; 3 bits when memory is full",
     io: "none",
     certificate: "none: proves nothing",
     origin: "Holzmann 1988, 1998: a quick hunt for violations",

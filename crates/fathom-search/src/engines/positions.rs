@@ -30,7 +30,7 @@ pub static ENGINE: Engine = Engine {
     memory: "the record, 12 to 24 bytes",
     io: "none",
     certificate: "none",
-    origin: "every record in memory in the order found; tells the locality",
+    origin: "every record in memory in the order found; measures the locality",
     threads: Threads::Many,
     files: Files::None,
     resumes: false,

@@ -49,7 +49,7 @@ pub static ENGINE: Engine = Engine {
         key: "measure",
         value: OptionValue::Expression,
         required: true,
-        help: "how far a state has come: any expression will do, one that seldom decreases is good",
+        help: "the progress measure: any expression is sound, one that seldom decreases is good",
     }],
     run: Run::States(search),
 };

@@ -31,7 +31,7 @@ use crate::traces::lasso::Lasso;
 pub static ENGINE: Engine = Engine {
     name: "owcty",
     help: "Fixpoint over sorted files, nothing in memory per state, exact: for infinite runs",
-    search: "fix-point, exact",
+    search: "fixpoint, exact",
     memory: "that of auto, then none",
     io: "sorts of all steps, a few times",
     certificate: "closed set and ranks (--certify)",

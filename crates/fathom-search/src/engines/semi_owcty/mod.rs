@@ -31,7 +31,7 @@ use crate::traces::lasso::Lasso;
 pub static ENGINE: Engine = Engine {
     name: "semi-owcty",
     help: "Fixpoint over a perfect hash, states on disk, exact: for infinite runs",
-    search: "fix-point, exact",
+    search: "fixpoint, exact",
     memory: "that of auto, then 10 bits",
     io: "scans, each state a few times",
     certificate: "closed set and ranks (--certify)",

@@ -52,7 +52,7 @@ pub static ENGINE: Engine = Engine {
     memory: "what --ram leaves, for any number",
     io: "all states once per layer",
     certificate: "closed set (fathom audit)",
-    origin: "Stern, Dill 1998: states gather in memory, all on disk are read past them; to compare with; --resume",
+    origin: "Stern, Dill 1998: states gather in memory and are compared with all on disk; for comparison; --resume",
     threads: Threads::Many,
     files: Files::Always,
     resumes: true,

@@ -93,7 +93,7 @@ pub static ENGINE: Engine = Engine {
             key: "measure",
             value: OptionValue::Expression,
             required: true,
-            help: "how far a state has come: any expressions will do, ones that seldom decrease are good",
+            help: "the progress measure: any expressions are sound, ones that seldom decrease are good",
         },
         EngineOption {
             key: "keep",

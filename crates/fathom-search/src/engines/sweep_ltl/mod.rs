@@ -66,7 +66,7 @@ pub static ENGINE: Engine = Engine {
         key: "measure",
         value: OptionValue::Expression,
         required: false,
-        help: "how far a state has come: any expressions will do, ones that never decrease are best (structural)",
+        help: "the progress measure: any expressions are sound, ones that never decrease are best (structural)",
     }],
     run: Run::Runs(run),
 };
