@@ -46,7 +46,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 fn build(linked_whole: bool) -> anyhow::Result<PathBuf> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--profile", "dist", "--package", "fathom"]);
-    let mut folder = PathBuf::from("target");
+    // Where cargo was told to build.
+    let mut folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     if linked_whole {
         let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
         cargo.args(["--target", &target]);

@@ -10,7 +10,7 @@ use fathom_check::monitor::Clock;
 use fathom_check::questions::plan::{Plan, Questions};
 use fathom_check::resources::Resources;
 use fathom_disk::budget::Budget;
-use fathom_search::bodies::depth_first;
+use fathom_search::bodies::dive;
 use fathom_search::engines::bitstate::{Bitstate, MISSED_GOOD};
 use fathom_search::task::Unobserved;
 use fathom_search::traces::path::Room;
@@ -109,14 +109,13 @@ fn bits_estimate_the_size_of_known_spaces() {
         for bits_per_state in [4, 6, 10, 100] {
             let budget = Budget::unlimited();
             let mut bits = Bitstate::new(&budget, states * bits_per_state / 8).expect("there is memory");
-            let settings = depth_first::Settings {
+            let settings = dive::Settings {
                 conditions: Vec::new(),
                 stop_at_first: false,
                 max_depth: None,
                 stack_bytes: 64 << 20,
             };
-            let outcome =
-                depth_first::run(&system, &mut bits, &Room::in_memory(&budget), &settings, &Unobserved);
+            let outcome = dive::run(&system, &mut bits, &Room::in_memory(&budget), &settings, &Unobserved);
             let outcome = outcome.expect("there is memory");
             let truth = outcome.visits as f64 / states as f64;
             let estimate = outcome.visits as f64 / bits.estimate(outcome.transitions) as f64;

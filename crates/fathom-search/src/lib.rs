@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`task`] | what is a search asked, who watches, how does it end, what has it found? |
 //! | `expansion` | how do threads expand states? |
-//! | [`bodies`] | which loops are there? `stages`, `depth_first`, `passes`, `waves` |
+//! | [`bodies`] | which loops are there? `stages`, `depth_first`, `dive`, `passes`, `waves` |
 //! | [`stores`] | what is known of states, in memory or behind it? |
 //! | [`files`] | what does a search leave on a volume? |
 //! | [`progress`] | in which order do states come that few steps go against? |

@@ -11,7 +11,8 @@ use fathom_disk::hash::hash_pair;
 use fathom_model::record::Records;
 use fathom_model::steps::{Columns, Fault, Labels, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
-use fathom_search::bodies::depth_first::{self, Found};
+use fathom_search::bodies::depth_first::Found;
+use fathom_search::bodies::dive;
 
 use fathom_search::engines::bitstate::{self, Bitstate, MISSED_GOOD};
 use fathom_search::error::SearchError;
@@ -52,14 +53,14 @@ pub fn check_bitstate(
     // The stack takes twice its bytes while it grows. The rest is for the run that is told.
     let (bits_bytes, stack_bytes) = (budget.limit() / 2, budget.limit() / 16 * 3);
     let mut bits = Bitstate::new(&budget, bits_bytes)?;
-    let settings = depth_first::Settings {
+    let settings = dive::Settings {
         conditions: system.conditions.clone(),
         stop_at_first: stop == Stop::First,
         max_depth: resources.max_depth,
         stack_bytes,
     };
     let room = layer_engine::room(&budget, None);
-    let outcome = depth_first::run(system.system(), &mut bits, &room, &settings, monitor)?;
+    let outcome = dive::run(system.system(), &mut bits, &room, &settings, monitor)?;
     let elapsed = began.elapsed();
     monitor.finish().map_err(RunError::Records)?;
     let teller = Teller { subject, plan, room: &room, monitor };

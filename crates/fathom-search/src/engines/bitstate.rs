@@ -1,4 +1,4 @@
-//! Policy of the depth-first search: a few bits per state, and no record.
+//! Policy of searches that go deep first: a few bits per state, and no record.
 //!
 //! G. J. Holzmann, "An improved protocol reachability analysis technique", Software: Practice and Experience 18(2), 1988, and
 //! "An analysis of bitstate hashing", Formal Methods in System Design 13, 1998. A state is thought to be known if all its bits are set, so some states are
@@ -8,6 +8,9 @@
 //! Information Processing Letters 101, 2007). A state's bits are in the filter that was the newest when it was met, all of them in one cache line (F. Putze et al., "Cache-, hash- and
 //! space-efficient Bloom filters", WEA 2007). Filters that are followed by another hold a state for each 32 bits and have six bits per state; the last one holds
 //! everything that is still to come, with three bits per state, which is best when it becomes far too small.
+//!
+//! **Batches.** States come many at a time (`bodies::dive`), and are looked up together: the lines of all in the newest filter are asked for, then looked at; those that are not there are asked for in the next one. So a search
+//! waits for memory once for many states, and what is known, which is mostly in the newest filter, costs one line.
 //!
 //! **Estimate.** A new state is missed with the probability `p` that one of the filters has all its bits. Each filter knows its part of that: the mean over its lines of `f^6` or `f^3`, where
 //! `f` of the bits of a line are set. So between two insertions `p / (1 - p)`
@@ -27,14 +30,14 @@ use super::engine::{AskRuns, Body, Engine, Files, Run, Threads};
 use super::ndfs;
 use crate::error::SearchError;
 use crate::liveness::on_the_fly::Outcome;
-use crate::stores::visited::{Colour, Insertion, PerColour, StoreFigures, Visited, insert_each};
+use crate::stores::visited::{Colour, Insertion, PerColour, StoreFigures, Visited};
 
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "bitstate",
-    help: "Depth-first with a few bits per state: quick, misses states, never proves that something holds",
-    search: "depth-first, misses states",
-    memory: "4 bytes, at the end of memory 3 bits",
+    help: "Deep first with a few bits per state: quick, misses states, never proves that something holds",
+    search: "deep first, misses states",
+    memory: "4 bytes; 3 bits when memory is full",
     io: "none",
     certificate: "none: proves nothing",
     origin: "Holzmann 1988, 1998: a quick hunt for violations",
@@ -77,8 +80,8 @@ pub struct Bitstate {
 
 /// The probability that a new state is missed up to which the estimate is good.
 pub const MISSED_GOOD: f64 = 0.34;
-/// Bytes of the first filter, if there is memory for more: it lies in the cache of one core.
-const FIRST_BYTES: usize = 512 << 10;
+/// Bytes of the first filter, if there is memory for more: it lies in the cache, and what is not touched of it is not resident.
+const FIRST_BYTES: usize = 2 << 20;
 /// How many times as large as the newest filter the next one is. Twice as large: half of the lookups of a new state go to filters outside of the cache for nothing; eight times: most memory is empty.
 const GROWTH: usize = 4;
 
@@ -147,24 +150,88 @@ impl Bitstate {
         }
     }
 
-    /// Sets the bits of a record, unless all are set in some filter. True if one was clear in each.
-    fn insert(&mut self, record: &[u64]) -> bool {
-        let places = places(record);
-        if self.absent.take() != Some(places) && self.filters.iter().rev().any(|filter| filter.has(places)) {
-            return false;
+    /// Some records as candidates, whose numbers begin there. Their lines in the newest filter, which has most states, are asked for.
+    fn candidates<'c>(
+        &self,
+        records: Records<'_>,
+        first: u32,
+        candidates: &'c mut [Candidate; TOGETHER],
+    ) -> &'c mut [Candidate] {
+        let newest = self.newest();
+        for ((number, record), candidate) in (first..).zip(records.iter()).zip(candidates.iter_mut()) {
+            *candidate = Candidate { number, places: places(record) };
+            newest.prefetch(candidate.places);
         }
+        &mut candidates[..records.len()]
+    }
+
+    /// Keeps the candidates that no filter has, first and in order; says how many they are. What one filter does not have is asked for in the next, all of it before the first is looked at.
+    fn keep_absent(&self, candidates: &mut [Candidate]) -> usize {
+        let mut left = candidates.len();
+        for (number, filter) in self.filters.iter().enumerate().rev() {
+            let mut kept = 0;
+            for place in 0..left {
+                let candidate = candidates[place];
+                candidates[kept] = candidate;
+                kept += usize::from(!filter.has(candidate.places));
+            }
+            left = kept;
+            if let Some(next) = number.checked_sub(1).map(|next| &self.filters[next]) {
+                candidates[..left].iter().for_each(|candidate| next.prefetch(candidate.places));
+            }
+        }
+        left
+    }
+
+    /// Sets the bits of a state that no filter had a moment ago. True if one was clear.
+    fn insert_absent(&mut self, places: Places) -> bool {
         let probability = self.probability_missed();
-        self.filters.last_mut().expect("there is a filter").set(places);
-        self.inserted += 1;
-        self.missed += probability / (1.0 - probability);
+        let new = self.filters.last_mut().expect("there is a filter").insert(places);
+        if new {
+            self.inserted += 1;
+            self.missed += probability / (1.0 - probability);
+        }
+        new
+    }
+
+    /// Inserts a few records whose numbers begin there, and appends the numbers of the new ones. The newest filter may take a few more than it is to hold: no filter is added before all are in.
+    fn insert_some(&mut self, records: Records<'_>, first: u32, new: &mut Vec<u32>) {
+        let mut candidates = [Candidate::default(); TOGETHER];
+        let candidates = self.candidates(records, first, &mut candidates);
+        let known_absent =
+            self.absent.take().is_some_and(|absent| matches!(candidates, [only] if only.places == absent));
+        let left = if known_absent { 1 } else { self.keep_absent(candidates) };
+        for candidate in &candidates[..left] {
+            if self.insert_absent(candidate.places) {
+                new.push(candidate.number);
+            }
+        }
         if self.newest().is_full() {
             self.grow();
         }
-        true
     }
 }
 
+/// A record that may be new.
+#[derive(Clone, Copy, Debug, Default)]
+struct Candidate {
+    number: u32,
+    places: Places,
+}
+
+/// So many records are looked up together at most.
+const TOGETHER: usize = 64;
+
+/// Some records at a time, each time with the number of the first.
+fn few_at_a_time(records: Records<'_>) -> impl Iterator<Item = (u32, Records<'_>)> {
+    (0..records.len()).step_by(TOGETHER).map(move |first| {
+        let rest = records.skip(first);
+        (first as u32, rest.take(rest.len().min(TOGETHER)))
+    })
+}
+
 /// Where the bits of a record are.
+#[inline]
 fn places(record: &[u64]) -> Places {
     let line = hash_key(record);
     Places { line, bits: hash_word(line ^ 0x5851_f42d_4c95_7f2d) }
@@ -177,7 +244,8 @@ impl Visited for Bitstate {
         records: Records<'_>,
         new: &mut Vec<u32>,
     ) -> Result<Insertion, SearchError> {
-        insert_each(records, new, |record| Ok(self.insert(record)))
+        few_at_a_time(records).for_each(|(first, some)| self.insert_some(some, first, new));
+        Ok(Insertion::All)
     }
 
     fn contains_batch(
@@ -186,14 +254,15 @@ impl Visited for Bitstate {
         records: Records<'_>,
         present: &mut Vec<u32>,
     ) -> Result<(), SearchError> {
-        let Bitstate { filters, absent, .. } = self;
-        *absent = None;
-        for (place, places) in (0..).zip(records.iter().map(places)) {
-            if filters.iter().rev().any(|filter| filter.has(places)) {
-                present.push(place);
-            } else if absent.is_none() {
-                *absent = Some(places);
-            }
+        self.absent = None;
+        for (first, some) in few_at_a_time(records) {
+            let mut candidates = [Candidate::default(); TOGETHER];
+            let candidates = self.candidates(some, first, &mut candidates);
+            let left = self.keep_absent(candidates);
+            let mut absent = candidates[..left].iter().peekable();
+            self.absent = self.absent.or(absent.peek().map(|candidate| candidate.places));
+            let all = first..first + some.len() as u32;
+            present.extend(all.filter(|number| absent.next_if(|absent| absent.number == *number).is_none()));
         }
         Ok(())
     }
@@ -210,7 +279,7 @@ impl Visited for Bitstate {
     }
 }
 
-/// Of how many filters the lines of a batch are asked for before they are looked at: smaller ones are in the cache.
+/// Of how many filters the lines are asked for of records that will be looked up in a moment: smaller ones are in the cache.
 const PREFETCHED: usize = 3;
 
 /// The fraction `c` of states that were visited: met by a step from a visited state, and then kept.
@@ -228,21 +297,31 @@ fn visited_fraction(kept: f64, degree: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Inserts so many records, all different, into at most so many bytes; gives what was kept.
+    /// Inserts so many records, all different, twice in each batch; gives how many were new.
     fn insert_all(bits: &mut Bitstate, records: u64) -> u64 {
-        (0..records).filter(|record| bits.insert(&[*record, record ^ 7])).count() as u64
+        let mut kept = 0;
+        for first in (0..records).step_by(100) {
+            let some =
+                (first..records.min(first + 100)).flat_map(|record| [record, record ^ 7, record, record ^ 7]);
+            let (words, mut new) = (some.collect::<Vec<u64>>(), Vec::new());
+            let inserted = bits.insert_batch(Colour::FIRST, Records::new(&words, 2), &mut new);
+            assert_eq!(inserted.expect("it never fails"), Insertion::All);
+            assert!(new.iter().all(|number| number % 2 == 0), "the second of two is known");
+            kept += new.len() as u64;
+        }
+        kept
     }
 
     #[test]
     fn memory_follows_the_states_and_nothing_is_forgotten() {
-        let budget = Budget::new(64 << 20);
-        let mut bits = Bitstate::new(&budget, 32 << 20).expect("there is memory");
-        assert!(bits.figures().memory <= 1 << 20, "{}", bits.figures().memory);
-        let records = 2_000_000;
+        let budget = Budget::new(96 << 20);
+        let mut bits = Bitstate::new(&budget, 96 << 20).expect("there is memory");
+        assert!(bits.figures().memory <= 2 << 20, "{}", bits.figures().memory);
+        let records = 3_000_000;
         let kept = insert_all(&mut bits, records);
         assert!(bits.filters.len() >= 3, "{}", bits.filters.len());
-        assert!(bits.figures().memory <= 16 << 20 && budget.used() as u64 == bits.figures().memory);
-        assert!((0..records).all(|record| !bits.insert(&[record, record ^ 7])), "none is new any more");
+        assert!(bits.figures().memory <= 48 << 20 && budget.used() as u64 == bits.figures().memory);
+        assert_eq!(insert_all(&mut bits, records), 0, "none is new any more");
         // What was missed is near what is estimated: the bits of a state are not quite independent.
         let missed = (records - kept) as f64;
         assert!(missed < records as f64 / 2_000.0, "{missed}");
@@ -251,17 +330,17 @@ mod tests {
 
     #[test]
     fn the_last_filter_takes_what_comes() {
-        let budget = Budget::new(4 << 20);
-        let mut bits = Bitstate::new(&budget, 3 << 20).expect("there is memory");
+        let budget = Budget::new(6 << 20);
+        let mut bits = Bitstate::new(&budget, 5 << 20).expect("there is memory");
         let records = 4_000_000;
         let kept = insert_all(&mut bits, records);
-        assert!(budget.peak() <= 3 << 20);
+        assert!(bits.filters.len() == 2 && budget.peak() <= 5 << 20);
         let estimate = kept as f64 + bits.missed;
         assert!((estimate / records as f64 - 1.0).abs() < 0.1, "{kept} kept, {} missed", bits.missed);
         // Less than a line, and memory that others hold.
         assert!(Bitstate::new(&Budget::new(128), 1).is_ok() && Bitstate::new(&Budget::new(64), 1).is_err());
         let taken = budget.charge("other", budget.free()).expect("it is free");
-        let mut bits = Bitstate::new(&Budget::new(1 << 20), 64 << 20).expect("a filter fits");
+        let mut bits = Bitstate::new(&Budget::new(3 << 20), 64 << 20).expect("a filter fits");
         assert!(insert_all(&mut bits, 1_000_000) > 900_000, "it goes on with what it has");
         drop(taken);
     }

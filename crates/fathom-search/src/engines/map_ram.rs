@@ -34,11 +34,11 @@ use crate::traces::lasso::Lasso;
 pub static ENGINE: Engine = Engine {
     name: "map-ram",
     help: "Greatest accepting predecessors in memory, states on disk, exact: for infinite runs",
-    search: "fix-point, exact",
+    search: "fixpoint, exact",
     memory: "that of auto, then 9 bytes",
     io: "scans, each state a few times",
     certificate: "none",
-    origin: "Brim, Cerna, Moravec, Simsa 2004: infinite runs; to compare with",
+    origin: "Brim, Cerna, Moravec, Simsa 2004: infinite runs; for comparison",
     threads: Threads::Many,
     files: Files::WhenNeeded,
     resumes: false,

@@ -25,12 +25,12 @@ use crate::stores::Layered;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "positions",
-    help: "The same with a larger table that also tells the locality",
+    help: "Breadth-first in memory, exact: a larger table, which also measures the locality",
     search: "breadth-first, exact",
     memory: "the record, 12 to 24 bytes",
     io: "none",
     certificate: "none",
-    origin: "every record in memory in the order found; tells the locality",
+    origin: "every record in memory in the order found; measures the locality",
     threads: Threads::Many,
     files: Files::None,
     resumes: false,

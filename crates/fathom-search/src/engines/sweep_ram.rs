@@ -32,7 +32,7 @@ use crate::task::{Duplicates, ProgressFigures};
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "sweep-ram",
-    help: "In the order of a measure of progress, in memory, exact: states behind the line are forgotten",
+    help: "In order of a progress measure, in memory, exact: states behind the sweep-line are forgotten",
     search: "by progress, exact",
     memory: "a few bytes, of the states at the line",
     io: "none",
@@ -49,7 +49,7 @@ pub static ENGINE: Engine = Engine {
         key: "measure",
         value: OptionValue::Expression,
         required: true,
-        help: "how far a state has come: any expression will do, one that seldom decreases is good",
+        help: "the progress measure: any expression is sound, one that seldom decreases is good",
     }],
     run: Run::States(search),
 };

@@ -52,7 +52,7 @@ pub enum Command {
     Translate(Box<TranslateArguments>),
     /// Step through a model by hand, or hunt for violations with random walks
     Simulate(Box<SimulateArguments>),
-    /// Execute saved traces again, perhaps after an edit of the model
+    /// Replay saved traces, perhaps on an edited model
     Replay(Box<ReplayArguments>),
     /// Check whether a recorded execution of a real system is a behaviour of the model
     Follow(Box<FollowArguments>),
@@ -60,7 +60,7 @@ pub enum Command {
     Audit(Box<AuditArguments>),
     /// Show a model, a saved trace or the folder of a search in the browser: explore, and search from any state
     View(Box<ViewArguments>),
-    /// Tell how far the search in a folder is, or what came of it
+    /// Report the progress of the search in a folder, or its result
     Report(Box<ReportArguments>),
     /// Estimate how large a state space could be searched here, from a short sample
     Plan(Box<PlanArguments>),
@@ -113,7 +113,7 @@ pub struct CheckArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
-    /// The measure of progress that the engines sweep, sweep-ram, sweep-ltl and auto go by: expressions, structural, sampled or exact
+    /// The progress measure of the engines sweep, sweep-ram, sweep-ltl and auto: expressions, structural, sampled or exact
     #[arg(long, value_name = "MEASURE", help_heading = "Search", hide_short_help = true)]
     pub progress_measure: Option<String>,
     /// Where the engines ndfs, semi-owcty, owcty, map, ddfs and map-ram store states [default: in RAM while they fit]
@@ -122,7 +122,7 @@ pub struct CheckArguments {
     /// With what to search.
     #[command(flatten)]
     pub resources: ResourceArguments,
-    /// Take it that no state is more than D steps deep: what is not violated up to there holds, on that assumption
+    /// Assume that no state is more than D steps deep: what is not violated up to there holds, on that assumption
     #[arg(
         long,
         value_name = "D",
@@ -143,7 +143,7 @@ pub struct CheckArguments {
     /// Also print where time and memory went
     #[arg(long, help_heading = "Output")]
     pub stats: bool,
-    /// Write counterexamples to a file, in the form that its name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
+    /// Write counterexamples to a file, in the format that its extension names: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
     /// Show up to N counterexamples of each property, shortest first, each to another state [default: 1]
@@ -151,19 +151,19 @@ pub struct CheckArguments {
     /// The search goes on after the first violation until it has N, or has seen all states. Of a formula one is shown.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Output")]
     pub traces: Option<u32>,
-    /// Write everything as one page of HTML that needs nothing else
+    /// Write a self-contained HTML report
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
-    /// Leave the explorer out of pages: they are smaller, and show what was found alone
+    /// Leave the interactive explorer out of HTML pages, which makes them smaller
     #[arg(long, help_heading = "Output")]
     pub html_static: bool,
     /// Write the verdicts as a JUnit file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub junit: Option<PathBuf>,
-    /// Write what was found as a SARIF log
+    /// Write the findings as a SARIF log
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub sarif: Option<PathBuf>,
-    /// Print marks by which a code host shows what was found at its line
+    /// Print annotations by which a code host shows each finding at its source line
     #[arg(long, value_name = "HOST", value_enum, help_heading = "Output")]
     pub annotate: Option<AnnotateArgument>,
 }
@@ -201,7 +201,7 @@ pub struct ViewArguments {
     /// What is chosen about the model.
     #[command(flatten)]
     pub options: ModelOptionArguments,
-    /// The port to listen on, on 127.0.0.1 alone [default: one that is free]
+    /// The port to listen on, on 127.0.0.1 only [default: any free port]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = "Output")]
     pub port: u16,
     /// What searches may use.
@@ -215,10 +215,10 @@ pub struct ReportArguments {
     /// The folder of a search (check --dir, explore --dir), which may be running
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// Write a page to FILE, too: verdict, counterexample, plots
+    /// Also write an HTML page: verdict, counterexample, plots
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
-    /// Leave out of the page what lets its reader explore the model
+    /// Leave the interactive explorer out of the page
     #[arg(long, requires = "html", help_heading = "Output")]
     pub html_static: bool,
     /// The model, if it is not where the search found it
@@ -250,7 +250,7 @@ pub struct SimulateArguments {
     /// What to print.
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Write the counterexample to a file, in the form that its name says: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
+    /// Write the counterexample to a file, in the format that its extension names: .txt, .json, .html, .dot, .mmd (Mermaid), .vcd (waves), .itf.json (Apalache)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub trace: Option<PathBuf>,
 }
@@ -410,7 +410,7 @@ pub struct DiskArguments {
     /// Delete layers once they are expanded: half the disk space, but a counterexample takes a second search
     #[arg(long, help_heading = "Experts", hide_short_help = true)]
     pub no_trace: bool,
-    /// Do not count states in the end where an engine may have visited some twice: visits are told instead
+    /// Where an engine may have visited states twice, report visits instead of counting states at the end
     #[arg(long, help_heading = "Experts", hide_short_help = true)]
     pub no_count: bool,
     /// How new states are compared with known ones on disk [default: by looking them up]
@@ -439,7 +439,7 @@ pub struct ExploreArguments {
         hide_short_help = true
     )]
     pub engine_options: Vec<String>,
-    /// The measure of progress that the engines sweep, sweep-ram and auto go by: expressions, structural, sampled or exact
+    /// The progress measure of the engines sweep, sweep-ram and auto: expressions, structural, sampled or exact
     #[arg(long, value_name = "MEASURE", help_heading = "Search", hide_short_help = true)]
     pub progress_measure: Option<String>,
     /// With what to search.
@@ -466,7 +466,7 @@ pub struct ExploreArguments {
     /// Print the bits of each variable: declared, inferred, and observed
     #[arg(long, conflicts_with_all = ["dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub dump_layout: bool,
-    /// Print what measures of progress promise, from a sample of steps (of all with --progress-measure exact), instead of exploring
+    /// Rate progress measures on a sample of steps (on all with --progress-measure exact) instead of exploring
     #[arg(long, conflicts_with_all = ["scc", "product", "dump_program", "dump_layout", "dump_records", "dot", "aut", "json"], help_heading = "Output")]
     pub progress_report: bool,
     /// Print the strongly connected components by size instead of exploring
@@ -590,7 +590,7 @@ pub struct TranslateArguments {
     /// Print the generalised automaton, with marks on edges
     #[arg(long, help_heading = "Output")]
     pub generalised: bool,
-    /// Tell sizes, strength and time on standard error
+    /// Print sizes, strength and time to standard error
     #[arg(long, help_heading = "Output")]
     pub stats: bool,
     /// Give up after this time [default: 1m]

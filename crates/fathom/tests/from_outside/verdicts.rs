@@ -220,3 +220,36 @@ fn exit_and_limit_agree() {
         }
     }
 }
+
+/// What a Murphi model without an invariant, an assertion or a property is checked for, by the verdicts on deadlocks and on faults.
+#[test]
+fn a_murphi_model_that_states_nothing_is_checked_for_deadlocks_and_faults() {
+    let models = [
+        ("rule true ==> begin x := (x + 1) % 4; end;", 0, ("holds", "holds")),
+        ("rule x < 3 ==> begin x := x + 1; end;", 1, ("violated", "holds")),
+        // A step that changes nothing leaves no state.
+        ("rule x < 3 ==> begin x := x + 1; end; rule x = 3 ==> begin x := 3; end;", 1, ("violated", "holds")),
+        ("rule true ==> begin x := x + 1; end;", 1, ("holds", "fault")),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.m");
+    let named = path.display().to_string();
+    for (rules, code, expected) in models {
+        std::fs::write(&path, format!("var x: 0..3; startstate begin x := 0; end; {rules}\n")).unwrap();
+        for budget in [&[][..], &["--data-budget", "4KiB"]] {
+            let words = [&["check", &named, "--stop", "never", "--json", "-"], budget].concat();
+            let ran = run(&words);
+            let report = ran.json();
+            let verdict = |kind| {
+                let properties = report["properties"].as_array().unwrap();
+                properties.iter().find(|property| property["kind"] == kind).unwrap()["verdict"].as_str()
+            };
+            assert_eq!(ran.code, Some(code), "{rules} {budget:?}: {}", ran.stderr);
+            assert_eq!(
+                (verdict("deadlock"), verdict("fault")),
+                (Some(expected.0), Some(expected.1)),
+                "{rules} {budget:?}"
+            );
+        }
+    }
+}

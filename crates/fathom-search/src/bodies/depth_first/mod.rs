@@ -2,65 +2,22 @@
 //!
 //! A state is entered when it comes to the top and [`Visited`] has not had it; the entered states are a run of the system
 //! (see `stack`), so a finding has its path at once. What was visited is a policy, and insert-only; it may be exact or forget. What the search is for is another
-//! (`Purpose`): it is told of every state that is entered, and left. [`run`] is for questions about states; nested and double searches are engines.
+//! (`Purpose`): it is told of every state that is entered, and left. Nested and double searches are engines; questions about states alone are answered faster by `dive`.
 //!
-//! Memory: the stack. When it has no room for the successors of a state, or the path is at the depth limit, they are left out and
-//! that is counted. A budget that is used up is an ending.
+//! Memory: the stack. When the path is at the depth limit, the successors of a state are left out and that is counted. A budget that is used up is an ending.
 
 pub(crate) mod stack;
 
 use fathom_disk::budget::Charge;
 use fathom_model::record::Records;
-use fathom_model::steps::{Columns, Fault, Labels, Steps};
+use fathom_model::steps::{Columns, Fault, Steps};
 use fathom_model::system::{TransitionSystem, expand_some, initial_all};
 
 use crate::error::SearchError;
 use crate::stores::visited::{Colour, Insertion, Visited};
-use crate::task::watch::Condition;
 use crate::task::{Ending, Observer, Phase, Progress};
 use crate::traces::path::{Path, PathBuilder, Room};
 use stack::PathStack;
-use stack::in_memory::InMemory;
-
-/// What a search is asked.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// What to look for in every state.
-    pub conditions: Vec<Condition>,
-    /// Whether to end when a condition was met.
-    pub stop_at_first: bool,
-    /// The most steps of a path.
-    pub max_depth: Option<u64>,
-    /// The most bytes of the stack.
-    pub stack_bytes: usize,
-}
-
-/// What a search found out.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Why it ended. [`Ending::Depth`] if successors were left out.
-    pub ending: Ending,
-    /// States entered and expanded.
-    pub visits: u64,
-    /// Steps from them; faulting ones are not counted.
-    pub transitions: u64,
-    /// States among them without a step and without a fault.
-    pub deadlocks: u64,
-    /// Faulting steps from them, and faulting starts.
-    pub faults: u64,
-    /// States among them whose labels faulted.
-    pub label_faults: u64,
-    /// Labels that were true in some of them.
-    pub labels_seen: Labels,
-    /// States whose successors were left out.
-    pub cut: u64,
-    /// The longest path.
-    pub deepest: u64,
-    /// One place per condition: how it was first met.
-    pub found: Vec<Option<Found>>,
-    /// Which actions were taken, one bit each.
-    pub actions_taken: Vec<u64>,
-}
 
 /// A run to a state that meets a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,29 +32,6 @@ pub struct Found {
 const STEPS: usize = 64;
 /// How many states are expanded before the observer is asked again.
 const PATIENCE: u64 = 256;
-/// Sets of taken actions larger than this are not kept.
-const COVERAGE_ACTIONS_MAX: u32 = 1 << 24;
-
-/// Searches depth-first from the initial states, in the system's order.
-///
-/// # Errors
-/// If the stack and one buffer of steps cannot be charged.
-pub fn run(
-    system: &dyn TransitionSystem,
-    visited: &mut dyn Visited,
-    room: &Room,
-    settings: &Settings,
-    observer: &dyn Observer,
-) -> Result<Outcome, SearchError> {
-    let columns = Columns { labels: true, actions: true, ..Columns::NONE };
-    let path = InMemory::up_to(room.budget(), system.shape().words(), settings.stack_bytes)?;
-    let mut walk = Walk::new(system, columns, Box::new(path), room, observer)?;
-    walk.max_depth = settings.max_depth;
-    let mut look = Look::new(system, settings);
-    let ending = walk.search_all(visited, &mut look)?;
-    let Walk { visits, edges, cut, deepest, .. } = walk;
-    Ok(Outcome { ending, visits, transitions: edges, cut, deepest, ..look.outcome })
-}
 
 /// What a walk is for. Either may say that it ends, and how.
 pub(crate) trait Purpose {
@@ -277,8 +211,7 @@ impl<'a> Walk<'a> {
         if self.steps.step_count() == 0 {
             return Ok(());
         }
-        let deep = self.max_depth.is_some_and(|depth| self.path.entered() > depth);
-        if deep || !self.path.has_room(self.steps.step_count()) {
+        if self.max_depth.is_some_and(|depth| self.path.entered() > depth) {
             self.cut += 1;
             return Ok(());
         }
@@ -338,78 +271,5 @@ impl<'a> Walk<'a> {
             ..Progress::of(Phase::Depth, self.room.budget())
         });
         self.observer.stop()
-    }
-}
-
-/// Purpose: which states meet conditions?
-struct Look<'a> {
-    settings: &'a Settings,
-    outcome: Outcome,
-}
-
-impl<'a> Look<'a> {
-    fn new(system: &dyn TransitionSystem, settings: &'a Settings) -> Look<'a> {
-        let actions = system.shape().action_count;
-        let actions = if actions <= COVERAGE_ACTIONS_MAX { actions } else { 0 };
-        let outcome = Outcome {
-            ending: Ending::Complete,
-            visits: 0,
-            transitions: 0,
-            deadlocks: 0,
-            faults: 0,
-            label_faults: 0,
-            labels_seen: Labels::default(),
-            cut: 0,
-            deepest: 0,
-            found: vec![None; settings.conditions.len()],
-            actions_taken: vec![0; actions.div_ceil(64) as usize],
-        };
-        Look { settings, outcome }
-    }
-
-    fn count(&mut self, steps: &Steps) {
-        let outcome = &mut self.outcome;
-        outcome.faults += steps.faults().len() as u64;
-        outcome.deadlocks += u64::from(steps.step_count() == 0 && steps.faults().is_empty());
-        let labels = steps.labels(0);
-        outcome.label_faults += u64::from(labels.faulted());
-        outcome.labels_seen.0 |= labels.0;
-        if !outcome.actions_taken.is_empty() {
-            for step in 0..steps.step_count() {
-                let action = steps.action(step);
-                outcome.actions_taken[action as usize / 64] |= 1 << (action % 64);
-            }
-        }
-    }
-
-    fn ending(&self) -> Option<Ending> {
-        let found = self.settings.stop_at_first && self.outcome.found.iter().any(Option::is_some);
-        found.then_some(Ending::Found)
-    }
-}
-
-impl Purpose for Look<'_> {
-    fn begin(&mut self, walk: &Walk<'_>) -> Result<Option<Ending>, SearchError> {
-        self.outcome.faults += walk.steps.faults().len() as u64;
-        if let Some(fault) = walk.steps.faults().first().copied() {
-            for (condition, found) in self.settings.conditions.iter().zip(&mut self.outcome.found) {
-                if *condition == Condition::Fault {
-                    *found = Some(Found { path: None, fault: Some(fault) });
-                }
-            }
-        }
-        Ok(self.ending())
-    }
-
-    fn enter(&mut self, walk: &mut Walk<'_>) -> Result<Option<Ending>, SearchError> {
-        self.count(&walk.steps);
-        for (number, condition) in self.settings.conditions.iter().enumerate() {
-            let met = condition.met(walk.path.top_record(), &walk.steps, 0);
-            if self.outcome.found[number].is_none() && met {
-                let fault = walk.steps.faults().first().copied();
-                self.outcome.found[number] = Some(Found { path: Some(walk.run_to_top()?), fault });
-            }
-        }
-        Ok(self.ending())
     }
 }

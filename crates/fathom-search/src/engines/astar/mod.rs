@@ -57,7 +57,7 @@ pub use sizes::Sizes;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "astar",
-    help: "Towards a goal, on disk, exact: states first that a shortest way to it may lead through",
+    help: "Directed (A*), on disk, exact: states that may be on a shortest path to the goal come first",
     search: "by distance to the goal, exact",
     memory: "what --ram leaves, for any number",
     io: "each state a few times, and look-ups of known states",
@@ -75,13 +75,13 @@ pub static ENGINE: Engine = Engine {
             key: "heuristic",
             value: OptionValue::OneOf(&["control", "none"]),
             required: false,
-            help: "how far a goal is at least: by the control flow of the model (control), or nothing (none)",
+            help: "the lower bound on the distance to a goal: from the control flow of the model (control), or 0 (none)",
         },
         EngineOption {
             key: "ties",
             value: OptionValue::OneOf(&["near", "far"]),
             required: false,
-            help: "among states through which ways may be as short, those nearest to the goal first (near), or those farthest; a search that is to last takes these",
+            help: "among states with equal bounds, those nearest to the goal first (near), or those farthest from it (far; always with --dir)",
         },
     ],
     run: Run::States(search),

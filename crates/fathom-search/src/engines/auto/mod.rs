@@ -37,7 +37,7 @@ pub static ENGINE: Engine = Engine {
     memory: "that of ram, then what --ram leaves",
     io: "none, then that of tier",
     certificate: "closed set (--certify)",
-    origin: "ram until memory is full, then tier, or sweep where that is deep and narrow; infinite runs: ndfs, then semi-owcty; the default; --resume",
+    origin: "ram until memory is full, then tier, or sweep if the space is deep and narrow; infinite runs: ndfs, then semi-owcty; the default; --resume",
     threads: Threads::Many,
     files: Files::WhenNeeded,
     resumes: true,
@@ -48,7 +48,7 @@ pub static ENGINE: Engine = Engine {
     options: &[PLAN[0], MEASURE],
     run: Run::Chooses {
         states: search,
-        exploring: "`positions` while it fits, else `ram`, and `tier` from where memory ends",
+        exploring: "positions while it fits, else ram, then tier when memory is full",
     },
 };
 
@@ -57,7 +57,7 @@ const MEASURE: EngineOption = EngineOption {
     key: "measure",
     value: OptionValue::Expression,
     required: false,
-    help: "how far a state has come, for a search that turns out to be deep and narrow (structural, else chosen from a sample of steps)",
+    help: "the progress measure, for a search that turns out to be deep and narrow (structural, else chosen from a sample of steps)",
 };
 
 fn search(ask: &Ask<'_>) -> Result<Answer, SearchError> {

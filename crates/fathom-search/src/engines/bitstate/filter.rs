@@ -16,8 +16,9 @@ pub(super) struct Filter {
     inserted: u64,
     /// How many states it is to hold.
     room: u64,
-    /// Over all lines, the probability that all bits of a state of that line are set.
-    probabilities: f64,
+    /// The probability that all bits of a state are set, and what a line counts for in it.
+    probability: f64,
+    line_part: f64,
     charge: Charge,
 }
 
@@ -31,7 +32,7 @@ pub(super) enum Density {
 }
 
 /// Where the bits of a state are, whatever the filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Places {
     /// Decides on the line.
     pub(super) line: u64,
@@ -59,7 +60,8 @@ impl Filter {
         let words = vec![0; words];
         let start = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS);
         let room = (lines * LINE_BYTES * 8 / STATE_BITS) as u64;
-        Ok(Filter { words, start, lines, density, inserted: 0, room, probabilities: 0.0, charge })
+        let line_part = 1.0 / lines as f64;
+        Ok(Filter { words, start, lines, density, inserted: 0, room, probability: 0.0, line_part, charge })
     }
 
     /// Bytes of memory.
@@ -79,7 +81,7 @@ impl Filter {
 
     /// The probability that a state that was not inserted finds all its bits set.
     pub(super) fn probability(&self) -> f64 {
-        self.probabilities / self.lines as f64
+        self.probability
     }
 
     /// Whether all bits of a state are set.
@@ -94,8 +96,9 @@ impl Filter {
         absent(0) | absent(1) | absent(2) == 0
     }
 
-    /// Sets the bits of a state.
-    pub(super) fn set(&mut self, places: Places) {
+    /// Sets the bits of a state; false if all were set before, and it is not counted.
+    #[inline]
+    pub(super) fn insert(&mut self, places: Places) -> bool {
         let first = self.first_word(places);
         let line: &mut Line =
             self.words[first..].first_chunk_mut().expect("a place is the first word of a line");
@@ -106,8 +109,10 @@ impl Filter {
             line[place] |= mask;
         }
         let after = line[WORDS];
-        self.probabilities += self.density.probability(after) - self.density.probability(before);
-        self.inserted += 1;
+        self.probability +=
+            self.line_part * (self.density.probability(after) - self.density.probability(before));
+        self.inserted += u64::from(after > before);
+        after > before
     }
 
     /// Asks for the line of a state.

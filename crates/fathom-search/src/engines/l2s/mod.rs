@@ -33,7 +33,7 @@ pub use looped::Looped;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "l2s",
-    help: "Infinite runs as states, on disk, exact: the shortest lasso whose loop begins at an accepting state",
+    help: "Liveness as safety, on disk, exact: the shortest lasso whose loop begins at an accepting state",
     search: "by distance to a closed loop, exact",
     memory: "what --ram leaves, for any number",
     io: "each pair of states a few times",

@@ -50,7 +50,7 @@ use crate::traces::lasso::Lasso;
 pub static ENGINE: Engine = Engine {
     name: "map",
     help: "Greatest accepting predecessors over sorted files, on the fly, exact: for infinite runs",
-    search: "fix-point, exact",
+    search: "fixpoint, exact",
     memory: "that of auto, then none",
     io: "sorts of steps, merges, in rounds",
     certificate: "none",

@@ -30,8 +30,8 @@ use crate::traces::lasso::Lasso;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "owcty",
-    help: "Fix-point over sorted files, nothing in memory per state, exact: for infinite runs",
-    search: "fix-point, exact",
+    help: "Fixpoint over sorted files, nothing in memory per state, exact: for infinite runs",
+    search: "fixpoint, exact",
     memory: "that of auto, then none",
     io: "sorts of all steps, a few times",
     certificate: "closed set and ranks (--certify)",

@@ -30,8 +30,8 @@ use crate::traces::lasso::Lasso;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "semi-owcty",
-    help: "Fix-point over a perfect hash, states on disk, exact: for infinite runs",
-    search: "fix-point, exact",
+    help: "Fixpoint over a perfect hash, states on disk, exact: for infinite runs",
+    search: "fixpoint, exact",
     memory: "that of auto, then 10 bits",
     io: "scans, each state a few times",
     certificate: "closed set and ranks (--certify)",

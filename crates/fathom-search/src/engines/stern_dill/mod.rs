@@ -47,12 +47,12 @@ use shard::Shard;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "stern-dill",
-    help: "The same as Stern and Dill did it: all states on disk are read for every layer. To compare with",
+    help: "Breadth-first as Stern and Dill published it: reads all states on disk for every layer; for comparison",
     search: "breadth-first, exact",
     memory: "what --ram leaves, for any number",
     io: "all states once per layer",
     certificate: "closed set (fathom audit)",
-    origin: "Stern, Dill 1998: states gather in memory, all on disk are read past them; to compare with; --resume",
+    origin: "Stern, Dill 1998: states gather in memory and are compared with all on disk; for comparison; --resume",
     threads: Threads::Many,
     files: Files::Always,
     resumes: true,

@@ -75,7 +75,7 @@ pub use sizes::Sizes;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "sweep",
-    help: "In the order of a measure of progress, on disk, exact: only states of one value are in memory",
+    help: "In order of a progress measure, on disk, exact: only states of one value are in memory",
     search: "by progress, exact",
     memory: "what --ram leaves, for any number",
     io: "each state a few times; more with each step back",
@@ -93,7 +93,7 @@ pub static ENGINE: Engine = Engine {
             key: "measure",
             value: OptionValue::Expression,
             required: true,
-            help: "how far a state has come: any expressions will do, ones that seldom decrease are good",
+            help: "the progress measure: any expressions are sound, ones that seldom decrease are good",
         },
         EngineOption {
             key: "keep",

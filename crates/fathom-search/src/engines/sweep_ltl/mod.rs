@@ -49,7 +49,7 @@ use inside::Inside;
 /// What users read of it.
 pub static ENGINE: Engine = Engine {
     name: "sweep-ltl",
-    help: "In the order of a measure of progress, cycles bucket by bucket, on disk, exact: for infinite runs",
+    help: "In order of a progress measure, cycles bucket by bucket, on disk, exact: for infinite runs",
     search: "by progress, on the fly, exact",
     memory: "what --ram leaves, for any number",
     io: "each state a few times; passes where steps go back",
@@ -66,7 +66,7 @@ pub static ENGINE: Engine = Engine {
         key: "measure",
         value: OptionValue::Expression,
         required: false,
-        help: "how far a state has come: any expressions will do, ones that never decrease are best (structural)",
+        help: "the progress measure: any expressions are sound, ones that never decrease are best (structural)",
     }],
     run: Run::Runs(run),
 };

@@ -12,32 +12,24 @@ pub(crate) struct InMemory {
     words: usize,
     records: ChargedVec<u64>,
     entries: ChargedVec<Entry>,
-    entries_max: Option<usize>,
     entered: u64,
 }
 
 impl InMemory {
-    /// An empty stack that takes its memory now and never more.
+    /// An empty stack that takes its memory now; whoever pushes more onto it than fits makes it grow.
     pub(crate) fn limited(budget: &Budget, words: usize, bytes: usize) -> Result<InMemory, BudgetError> {
-        let entries_max = bytes / (words * 8 + size_of::<Entry>());
+        let entries = bytes / (words * 8 + size_of::<Entry>());
         Ok(InMemory {
             words,
-            records: ChargedVec::with_capacity(budget, "stack", entries_max * words)?,
-            entries: ChargedVec::with_capacity(budget, "stack", entries_max)?,
-            entries_max: Some(entries_max),
+            records: ChargedVec::with_capacity(budget, "stack", entries * words)?,
+            entries: ChargedVec::with_capacity(budget, "stack", entries)?,
             entered: 0,
         })
     }
 
-    /// An empty stack that grows up to so many bytes. While it does, it holds what it had, too.
-    pub(crate) fn up_to(budget: &Budget, words: usize, bytes: usize) -> Result<InMemory, BudgetError> {
-        let entries_max = Some(bytes / (words * 8 + size_of::<Entry>()));
-        Ok(InMemory { entries_max, ..InMemory::limited(budget, words, 0)? })
-    }
-
     /// An empty stack that grows.
     pub(crate) fn growing(budget: &Budget, words: usize) -> Result<InMemory, BudgetError> {
-        Ok(InMemory { entries_max: None, ..InMemory::limited(budget, words, 0)? })
+        InMemory::limited(budget, words, 0)
     }
 
     /// Whether all that was taken holds something.
@@ -101,10 +93,6 @@ impl PathStack for InMemory {
         self.entered
     }
 
-    fn has_room(&self, more: usize) -> bool {
-        self.entries_max.is_none_or(|most| self.entries.len() + more <= most)
-    }
-
     fn top(&self) -> Option<Entry> {
         self.entries.last().copied()
     }
@@ -115,9 +103,7 @@ impl PathStack for InMemory {
 
     fn push(&mut self, record: &[u64], action: u32) -> Result<(), SearchError> {
         if self.is_full() {
-            let most = self.entries_max.map_or(usize::MAX, |most| most.saturating_sub(self.entries.len()));
-            // A push beyond the most is its caller's affair.
-            let more = self.entries.len().max(64).min(most.max(1));
+            let more = self.entries.len().max(64);
             self.records.reserve(more * self.words)?;
             self.entries.reserve(more)?;
         }

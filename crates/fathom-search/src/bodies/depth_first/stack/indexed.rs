@@ -73,10 +73,6 @@ impl PathStack for Indexed {
         self.stack.entered()
     }
 
-    fn has_room(&self, more: usize) -> bool {
-        self.stack.has_room(more)
-    }
-
     fn top(&self) -> Option<Entry> {
         self.stack.top()
     }

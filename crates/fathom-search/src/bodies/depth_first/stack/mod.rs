@@ -27,9 +27,6 @@ pub(crate) trait PathStack {
     /// How many of them are entered: the states of the path.
     fn entered(&self) -> u64;
 
-    /// Whether so many more would fit.
-    fn has_room(&self, more: usize) -> bool;
-
     /// The entry on top.
     fn top(&self) -> Option<Entry>;
 
@@ -169,7 +166,6 @@ mod tests {
             drop((first, second));
             compare(&mut InMemory::growing(&budget, words).unwrap(), words, seed);
             compare(&mut InMemory::limited(&budget, words, 600 * (words * 8 + 8)).unwrap(), words, seed);
-            compare(&mut InMemory::up_to(&budget, words, 600 * (words * 8 + 8)).unwrap(), words, seed);
             compare(&mut Indexed::new(&budget, words).unwrap(), words, seed);
             assert_eq!(budget.used(), 0, "seed {seed}: all of it was given back");
         }

@@ -244,10 +244,6 @@ impl PathStack for Shared {
         self.entered
     }
 
-    fn has_room(&self, _more: usize) -> bool {
-        true
-    }
-
     fn top(&self) -> Option<Entry> {
         self.top
     }

@@ -88,10 +88,6 @@ impl PathStack for Spilling {
         self.top.entered()
     }
 
-    fn has_room(&self, _more: usize) -> bool {
-        true
-    }
-
     fn top(&self) -> Option<Entry> {
         self.top.top()
     }
