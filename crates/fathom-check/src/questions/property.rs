@@ -1,5 +1,6 @@
 //! What is a property of a model?
 
+use fathom_lang::understood::Language;
 use fathom_model::program::Label;
 use fathom_model::span::Span;
 
@@ -92,6 +93,19 @@ impl PropertyKind {
             PropertyKind::Ltl => "ltl",
             PropertyKind::Process => "process",
         }
+    }
+
+    /// What it is called where people read it: what a model of Murphi asserts of its states it calls invariants.
+    pub fn called(self, language: Language) -> &'static str {
+        match (self, language) {
+            (PropertyKind::Assertion, Language::Murphi) => "invariant",
+            _ => self.word(),
+        }
+    }
+
+    /// Whether it is about what happens, and its name says what.
+    pub fn is_event(self) -> bool {
+        matches!(self, PropertyKind::Deadlock | PropertyKind::Fault)
     }
 }
 

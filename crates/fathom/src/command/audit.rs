@@ -201,7 +201,7 @@ fn behaviour_summary(
         plural(closed_set.initial, "initial state"),
         plural(closed_set.transitions, "step"),
         plural(ranks.classes, "class").replace("classs", "classes"),
-        property.property.kind.word(),
+        property.property.kind.called(model.language()),
         property.property.name,
         closed_set.checksum,
     )
@@ -260,8 +260,8 @@ fn summary(
                     kind.word()
                 )
             }
-            _ if kind.word() == &**name => format!("{name}: in none of them"),
-            _ => format!("{} {name}: violated in none of them", kind.word()),
+            _ if kind.is_event() => format!("{name}: in none of them"),
+            _ => format!("{} {name}: violated in none of them", kind.called(model.language())),
         });
     }
     line(format!(

@@ -16,8 +16,9 @@ use fathom_check::questions::unchecked::Unchecked;
 
 use fathom_search::engines::{ram, registry};
 use fathom_search::task::ProgressFigures;
+use serde::Serialize;
 
-use super::trace::Sheet;
+use super::trace::{Sheet, headline};
 
 use super::escape::{Escaping, Printable};
 use super::{Told, colour};
@@ -26,6 +27,10 @@ use super::{Told, colour};
 const PRUNED: &str = "note: faults were not looked for everywhere, only where the formula's automaton leads; --faults stop looks everywhere";
 /// How many things that never happened are listed.
 const UNCOVERED_SHOWN: usize = 10;
+/// What has no verdict.
+const NOT_DECIDED: &str = "not decided";
+/// Why it has none if something else is violated.
+const STOPPED: &str = "the check stopped at the first violation; --stop never decides all";
 
 /// The summary of `explore`.
 pub fn exploration(model: &Model, exploration: &Exploration, stats: bool) -> String {
@@ -42,6 +47,41 @@ pub fn exploration(model: &Model, exploration: &Exploration, stats: bool) -> Str
     }
     text.push_str(&afterwards(exploration));
     text
+}
+
+/// A verdict as people read it: on the terminal, on a page, and of a search in a folder.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerdictLine {
+    /// What it is about.
+    pub subject: String,
+    /// What came of it.
+    pub word: &'static str,
+    /// Why it is not known, or which fault there is.
+    pub reason: Option<String>,
+    /// The same for a program.
+    pub verdict: &'static str,
+}
+
+/// All verdicts of a check, as [`write_checked`] writes them.
+pub fn verdicts(model: &Model, checked: &Checked) -> Vec<VerdictLine> {
+    let (undecided, decided): (Vec<&Answer>, Vec<&Answer>) =
+        checked.answers.iter().partition(|answer| is_undecided(answer, checked));
+    let told = decided.iter().filter(|answer| is_told(answer, checked)).map(|answer| {
+        let (subject, word) = verdict_words(model, answer, is_hunt(checked));
+        let reason = match answer.verdict {
+            Verdict::Unknown => checked.exploration.limit.map(|limit| limit_sentence(limit).to_owned()),
+            Verdict::Fault => answer.trace.as_ref().map(|trace| headline(answer, trace)),
+            _ => None,
+        };
+        VerdictLine { subject, word, reason, verdict: answer.verdict.word() }
+    });
+    let open = (!undecided.is_empty()).then(|| VerdictLine {
+        subject: undecided_names(&undecided),
+        word: NOT_DECIDED,
+        reason: Some(STOPPED.to_owned()),
+        verdict: Verdict::Unknown.word(),
+    });
+    told.chain(open).collect()
 }
 
 /// Writes the summary of `check`: a line per property, the runs, the figures.
@@ -177,18 +217,19 @@ fn is_undecided(answer: &Answer, checked: &Checked) -> bool {
 
 /// What has no verdict since the check stopped, in a line; nothing if everything has one.
 fn not_decided(undecided: &[&Answer]) -> String {
+    match undecided {
+        [] => String::new(),
+        some => format!("{NOT_DECIDED}: {} ({STOPPED})\n", undecided_names(some)),
+    }
+}
+
+fn undecided_names(undecided: &[&Answer]) -> String {
     let name = |answer: &&Answer| match answer.property.kind {
         PropertyKind::Deadlock => "deadlocks".to_owned(),
         PropertyKind::Fault => "faults".to_owned(),
         _ => Printable(&answer.property.name).to_string(),
     };
-    match undecided {
-        [] => String::new(),
-        some => format!(
-            "not decided: {} (the check stopped at the first violation; --stop never decides all)\n",
-            some.iter().map(name).collect::<Vec<_>>().join("; ")
-        ),
-    }
+    undecided.iter().map(name).collect::<Vec<_>>().join("; ")
 }
 
 /// What was left out, in a line; nothing if everything was checked.
@@ -206,6 +247,13 @@ fn not_checked(model: &Model, unchecked: &[Unchecked]) -> String {
 }
 
 fn verdict_line(model: &Model, answer: &Answer, hunt: bool, coloured: bool) -> String {
+    let (subject, word) = verdict_words(model, answer, hunt);
+    let word = if coloured { colour::verdict(answer.verdict, word) } else { word.to_owned() };
+    format!("{subject}: {word}")
+}
+
+/// What a verdict is about, and the word for it.
+fn verdict_words(model: &Model, answer: &Answer, hunt: bool) -> (String, &'static str) {
     let Property { name, kind, span, .. } = &answer.property;
     let word = match (kind, answer.verdict) {
         (_, Verdict::Violated) if answer.vacuous && answer.trace.is_none() && answer.untraced.is_none() => {
@@ -227,6 +275,7 @@ fn verdict_line(model: &Model, answer: &Answer, hunt: bool, coloured: bool) -> S
         (PropertyKind::Cover { .. }, Verdict::Violated) => "never true",
         (PropertyKind::Fault, Verdict::Fault) => "found",
         (PropertyKind::Fault, Verdict::Holds) => "none",
+        (_, Verdict::Unknown) => NOT_DECIDED,
         (_, verdict) => verdict.word(),
     };
     let place =
@@ -240,8 +289,7 @@ fn verdict_line(model: &Model, answer: &Answer, hunt: bool, coloured: bool) -> S
         PropertyKind::Process => "property process ",
         _ => "",
     };
-    let word = if coloured { colour::verdict(answer.verdict, word) } else { word.to_owned() };
-    format!("{prefix}{}{place}: {word}", Printable(name))
+    (format!("{prefix}{}{place}", Printable(name)), word)
 }
 
 /// Why a search ended early.

@@ -127,27 +127,55 @@ pub fn runs(answers: &[Answer]) -> impl Iterator<Item = (&Answer, &Trace)> {
 
 /// What is violated, and where if there is a run that shows it.
 pub fn heading(answer: &Answer, trace: Option<&Trace>) -> String {
-    let name = Printable(&answer.property.name);
-    if let Some(cycle) = trace.map(Trace::cycle_length).filter(|cycle| *cycle > 0) {
-        let repeated = if cycle == 1 { "step repeats".to_owned() } else { format!("{cycle} steps repeat") };
-        return format!("{name} is violated by a run whose last {repeated} for ever:");
-    }
-    let mut after = match trace.map(Trace::length) {
-        None => String::new(),
-        Some(0) => " in an initial state".to_owned(),
-        Some(1) => " after 1 step".to_owned(),
-        Some(steps) => format!(" after {steps} steps"),
-    };
+    let mut after = trace.map_or(String::new(), |trace| after(trace.length()));
     let number = trace.and_then(|trace| answer.traces().position(|one| std::ptr::eq(one, trace)));
     if let Some(number) = number.filter(|_| !answer.more.is_empty()) {
         after.push_str(&format!(" ({} of {})", number + 1, answer.more.len() + 1));
     }
-    match (answer.property.kind, answer.verdict) {
-        (PropertyKind::Reach, Verdict::Violated) => format!("{name} is reachable{after}:"),
-        (PropertyKind::Possible, Verdict::Violated) => format!("{name} can no longer be reached{after}:"),
-        (PropertyKind::Deadlock, Verdict::Violated) => format!("{name}{after}:"),
-        (PropertyKind::Fault, _) => format!("{}{after}:", fault_title(trace)),
-        _ => format!("{name} is violated{after}:"),
+    let (kind, faulted) = (answer.property.kind, answer.verdict != Verdict::Violated);
+    let fault = trace.and_then(|trace| trace.fault.as_ref());
+    let kind = if faulted && kind != PropertyKind::Fault { "" } else { kind.word() };
+    sentence(&answer.property.name, kind, trace.map_or(0, Trace::cycle_length), &after, fault)
+}
+
+/// The same of a run, where nothing follows.
+pub fn headline(answer: &Answer, trace: &Trace) -> String {
+    heading(answer, Some(trace)).trim_end_matches(':').to_owned()
+}
+
+/// What a run violates that was saved, and where.
+pub fn saved_headline(SavedNamedTrace { property, kind, trace }: &SavedNamedTrace) -> String {
+    let SavedTrace { stem, cycle, fault, .. } = trace;
+    let after = after((stem.len() + cycle.len()).saturating_sub(1) as u64);
+    let kind = if fault.is_some() && kind != PropertyKind::Fault.word() { "" } else { kind };
+    sentence(property, kind, cycle.len() as u64, &after, fault.as_ref()).trim_end_matches(':').to_owned()
+}
+
+fn after(steps: u64) -> String {
+    match steps {
+        0 => " in an initial state".to_owned(),
+        1 => " after 1 step".to_owned(),
+        steps => format!(" after {steps} steps"),
+    }
+}
+
+/// What is violated, by its name and the word for its kind.
+fn sentence(name: &str, kind: &str, cycle: u64, after: &str, fault: Option<&TraceFault>) -> String {
+    let name = Printable(name);
+    let is = |known: PropertyKind| kind == known.word();
+    if cycle > 0 {
+        let repeated = if cycle == 1 { "step repeats".to_owned() } else { format!("{cycle} steps repeat") };
+        format!("{name} is violated by a run whose last {repeated} for ever:")
+    } else if is(PropertyKind::Reach) {
+        format!("{name} is reachable{after}:")
+    } else if is(PropertyKind::Possible) {
+        format!("{name} can no longer be reached{after}:")
+    } else if is(PropertyKind::Deadlock) {
+        format!("{name}{after}:")
+    } else if is(PropertyKind::Fault) {
+        format!("{}{after}:", fault.map_or("fault".into(), |fault| Printable(&fault.title).to_string()))
+    } else {
+        format!("{name} is violated{after}:")
     }
 }
 
@@ -293,12 +321,6 @@ fn values(values: &Value) -> String {
         items.push(format!("{} = {}", Printable(name), Printable(&value.to_string())));
     });
     items.join(", ")
-}
-
-fn fault_title(trace: Option<&Trace>) -> String {
-    trace
-        .and_then(|trace| trace.fault.as_ref())
-        .map_or("fault".into(), |fault| Printable(&fault.title).to_string())
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use anyhow::Context;
 use fathom_check::engines::layer_engine;
 use fathom_check::model::user_file;
 use fathom_check::monitor::Clock;
-use fathom_check::questions::property::PropertyKind;
 use fathom_check::simulate::{Choice, Position, Simulation, Sought};
 use fathom_disk::budget::Budget;
 use fathom_search::traces::path::Room;
@@ -223,8 +222,9 @@ impl<'m> Steering<'m> {
     /// What each property is in the state, one per line.
     pub(super) fn properties(&self) -> String {
         let mut text = String::new();
+        let language = self.simulation.model().language();
         for property in self.simulation.properties() {
-            let is_event = matches!(property.kind, PropertyKind::Deadlock | PropertyKind::Fault);
+            let is_event = property.kind.is_event();
             let now = match (property.violated, property.now) {
                 (true, _) => "violated here",
                 (false, _) if is_event => "none here",
@@ -232,7 +232,7 @@ impl<'m> Steering<'m> {
                 (false, Some(false)) => "false",
                 (false, None) => "unknown",
             };
-            let kind = if is_event { String::new() } else { format!("{} ", property.kind.word()) };
+            let kind = if is_event { String::new() } else { format!("{} ", property.kind.called(language)) };
             let _ = writeln!(text, "  {now:<13} {kind}{}", property.name);
         }
         if text.is_empty() { "  nothing is asked\n".to_owned() } else { text }
