@@ -47,12 +47,14 @@ export async function recordOf(run, state, explorer) {
 
 // The part of a link that leads to a state of a run again.
 export function fragment(run, state) {
-  if (run.place !== null && run.place !== undefined) return `#run=${run.place}&step=${state}`;
+  if (run.place !== null && run.place !== undefined) {
+    return run.again(state) ? `#run=${run.place}&step=${run.cycle_start}&again` : `#run=${run.place}&step=${state}`;
+  }
   const { run: place, start, at } = run.origin;
   const whole = run.actions(at, run.length - 1).join(".");
   return `#${place === null ? `start=${start}` : `run=${place}`}&step=${at}&path=${whole}&at=${state}`;
 }
 
-function plain({ participants, gap, atoms }) {
-  return { participants, gap, atoms };
+function plain({ participants, gap, atoms, decisive }) {
+  return { participants, gap, atoms, decisive };
 }

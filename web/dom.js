@@ -32,6 +32,12 @@ export function visible(text) {
   return text.replace(HIDDEN, (letter) => (letter === "\t" ? "  " : `\\u{${letter.codePointAt(0).toString(16)}}`));
 }
 
+// A long text by its ends.
+export function clipped(text, most) {
+  const letters = text.length > most ? Array.from(text) : [];
+  return letters.length > most ? `${letters.slice(0, most - 12).join("")}…${letters.slice(-11).join("")}` : text;
+}
+
 // A number with its thousands apart.
 export function count(number) {
   return Number(number).toLocaleString("en").replaceAll(",", "\u202f");

@@ -29,6 +29,26 @@ export class Run {
     return this.gap && place >= this.gap.at ? place + this.gap.states : place;
   }
 
+  // Whether it is the state that a cycle begins with, come again.
+  again(place) {
+    return this.cycle > 0 && place === this.length - 1;
+  }
+
+  // What a state is called, wherever it is spoken of.
+  name(place) {
+    return this.again(place) ? `${this.stem - 1} again` : String(this.number(place));
+  }
+
+  // The columns whose values decide about the property. What is a part of one stands for all of it.
+  get decisive_columns() {
+    const known = new Set(this.columns);
+    const whole = (name) => {
+      while (name !== "" && !known.has(name)) name = name.slice(0, Math.max(name.lastIndexOf("."), name.lastIndexOf("["), 0));
+      return name;
+    };
+    return new Set((this.decisive ?? []).map(whole).filter(Boolean));
+  }
+
   // The place in `changes` of a column that a state has its text from.
   #place(column, state) {
     const { at } = this.changes[column];
