@@ -15,7 +15,7 @@ const source = new Source(data.source);
 const SENTENCES = {
   holds: "All properties hold.",
   violated: "A property is violated.",
-  fault: "The model misbehaves.",
+  fault: "There is a fault.",
   unknown: "Not decided.",
   finished: "The search is finished.",
 };
@@ -27,32 +27,35 @@ function header() {
       const dark = getComputedStyle(document.documentElement).getPropertyValue("--dark").trim() === "1";
       document.documentElement.dataset.theme = dark ? "light" : "dark";
     } }, "◐");
-  if (!report) return h("header", {}, h("div", { class: "top" }, h("h1", {}, h("bdi", {}, data.source.name)), theme));
-  const properties = (report.properties ?? []).filter((it) => it.kind !== "fault" || it.verdict === "fault");
-  const list = properties.map((it) => h(
-    "li",
-    { class: it.verdict },
-    h("span", { class: "verdict" }, it.kind === "reach" && it.verdict === "violated" ? "reachable" : it.verdict), " ",
-    h("span", { class: "kind" }, it.kind), " ", h("bdi", {}, it.name),
-    it.vacuous ? h("span", { class: "note" }, " — its left side was never true, so it says nothing") : null,
-  ));
+  const top = h("div", { class: "top" }, h("h1", {}, h("bdi", {}, data.source.name)), theme);
+  // Of runs of a file it is known what they violate.
+  if (!report) return h("header", {}, top, (data.saved ?? []).map((it) => h("p", { class: "banner violated", role: "status" }, h("bdi", {}, it.heading))));
+  const vacuous = (report.properties ?? []).filter((it) => it.vacuous).map((it) => h("p", { class: "note" }, h("bdi", {}, it.name), " says nothing: its left side was never true"));
   return h(
     "header",
     {},
-    h("div", { class: "top" }, h("h1", {}, h("bdi", {}, data.source.name)), theme),
-    h("p", { class: `banner ${report.verdict}`, role: "status" }, sentence(properties),
+    top,
+    h("p", { class: `banner ${report.verdict}`, role: "status" }, sentence(),
       report.limit && report.limit !== "violation" ? ` The search ended early: ${report.limit}.` : null),
-    h("ul", { class: "properties", "aria-label": "properties" }, list),
+    verdicts(data.verdicts ?? (report.properties ?? []).map((it) => ({ subject: it.name, word: it.verdict, verdict: it.verdict }))),
+    vacuous,
     (report.assumptions ?? []).length ? h("p", { class: "note" }, `assuming: ${report.assumptions.join("; ")}`) : null,
   );
 }
 
-// The verdict in a sentence: what is only looked for is no fault if it is found.
-function sentence(properties) {
-  const { verdict } = data.report;
-  const broken = properties.filter((it) => it.verdict === "violated" || it.verdict === "fault");
+// What was decided, in the words of the checker.
+function verdicts(lines) {
+  return h("ul", { class: "properties", "aria-label": "properties" }, lines.map(({ subject, word, reason, verdict }) => h(
+    "li", { class: verdict }, h("span", { class: "verdict" }, word), " ", h("bdi", {}, subject), reason ? h("span", { class: "note" }, ` (${reason})`) : null)));
+}
+
+// The verdict in a sentence: what is only looked for is no fault if it is found, and a fault is named.
+function sentence() {
+  const { verdict, properties } = data.report;
+  const broken = (properties ?? []).filter((it) => it.verdict === "violated" || it.verdict === "fault");
   if (verdict === "violated" && broken.every((it) => it.kind === "reach")) return "What was looked for can be reached.";
-  return SENTENCES[verdict] ?? verdict;
+  const faulty = verdict === "fault" ? data.traces.find((it) => it.verdict === "fault") : null;
+  return faulty ? `${faulty.heading}.` : SENTENCES[verdict] ?? verdict;
 }
 
 function figures() {
@@ -62,7 +65,9 @@ function figures() {
     ["states", report.states], ["visits", report.states === null ? report.visits : null], ["transitions", report.transitions ?? report.edges],
     ["depth", report.depth], ["deadlocks", report.deadlocks], ["faults", report.faults],
   ].filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [name, count(value)]);
-  pairs.push(["engine", report.engine], ["record", `${report.record_bits} bits`], ["memory", `${count(Math.round(report.ram.data_peak / 1024))} KiB for states`], ["time", `${report.seconds} s on ${report.threads} threads`]);
+  if (report.symmetry) pairs.unshift(["symmetry", "on: one state for each class of symmetric states"]);
+  const threads = report.threads === 1 ? "1 thread" : `${report.threads} threads`;
+  pairs.push(["engine", report.engine], ["record", `${report.record_bits} bits`], ["memory", `${count(Math.round(report.ram.data_peak / 1024))} KiB for states`], ["time", `${report.seconds} s on ${threads}`]);
   if (report.checksum) pairs.push(["checksum", report.checksum]);
   if (report.run) pairs.push(["to check it again", `fathom audit ${report.run}`]);
   return h("section", { class: "panel" }, h("h2", {}, "the search"), h("dl", {}, pairs.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
@@ -106,12 +111,21 @@ page.append(header());
 if (data.under_way) page.append(underWay(data.under_way));
 const place = new URLSearchParams(location.hash.slice(1));
 const stage = h("div", { class: "stage" });
+const chooser = h("p", { class: "runs" });
 let current = null;
+
+// A page wants to go on from its states, and the program that made it could not give it what that needs.
+const MISSING = "This page was made by a fathom without the explorer: it shows what was found, and cannot go on from there. "
+  + "fathom --version says whether a program has it, and its manual how to build one that does.";
+const missing = document.getElementById("explorer")?.dataset.missing ? MISSING : null;
 
 // What sections of runs share.
 const shared = {
   source,
+  language: data.source.language,
+  words: data.words ?? null,
   processes: data.processes,
+  missing,
   explorer: null,
   show,
   // A run that begins in an initial state of that record.
@@ -130,7 +144,16 @@ function show(run, state, focus) {
   current = section(run, shared);
   stage.replaceChildren(current.element);
   current.start(state);
+  choose();
   if (focus) current.focus();
+}
+
+// The choice among runs, where there are several.
+function choose() {
+  if (data.runs.length < 2) return;
+  const options = data.runs.map((run, number) => h("option", { value: number, selected: run === current.run }, run.heading));
+  const own = data.runs.includes(current.run) ? null : h("option", { value: "", selected: true }, current.run.heading);
+  chooser.replaceChildren(h("select", { "aria-label": "which run", onchange: (event) => { if (event.target.value) show(data.runs[Number(event.target.value)], 0); } }, own, options));
 }
 
 // The run that a link leads to, if it is one of the reader's own.
@@ -175,13 +198,13 @@ async function explore() {
 
 // Runs of a file: their steps are taken again.
 async function saved(explorer) {
-  for (const { heading, first, actions, cycle } of data.saved ?? []) {
+  for (const { heading, first, actions, cycle, fault, because, note, decisive } of data.saved ?? []) {
     const known = first.map(([name, text]) => [explorer.columns.indexOf(name), text]).filter(([column]) => column >= 0);
     const number = explorer.initial.findIndex(({ state }) => known.every(([column, text]) => state.values[column] === text));
     const start = beginning(explorer, Math.max(0, number), data.participants);
     const states = await explorer.follow(start.records[0], actions);
     const run = branched(start, 0, states, explorer);
-    data.runs.push(Object.assign(run, { heading, cycle, stem: run.length - cycle, place: data.runs.length, origin: null }));
+    data.runs.push(Object.assign(run, { heading, cycle, stem: run.length - cycle, place: data.runs.length, origin: null, fault, because, note, decisive }));
   }
   if (data.runs.length > 0 && !current) show(data.runs[0], data.runs[0].length - 1);
 }
@@ -207,14 +230,19 @@ function checking(explorer) {
     button.textContent = "check what the model states";
     if (answer.end === undefined) { status.textContent = " stopped"; return; }
     plots.replaceChildren(...overTime([...history, answer]), ...(answer.layers?.length > 1 ? [layers(answer.layers)] : []));
-    status.replaceChildren(` ${SENTENCES[answer.verdict] ?? answer.verdict} ${count(answer.states)} states, ${answer.seconds.toFixed(1)} s`,
-      h("ul", { class: "properties" }, answer.properties.map((it) => h("li", { class: it.verdict }, h("span", { class: "verdict" }, it.verdict), " ", h("span", { class: "kind" }, it.kind), " ", h("bdi", {}, it.name)))));
-    if (answer.actions) {
-      const states = await explorer.follow(answer.start.record, answer.actions);
-      show(branched(shared.begin(answer.start.record), 0, states, explorer), states.length, true);
-    }
+    status.replaceChildren(` ${SENTENCES[answer.verdict] ?? answer.verdict} ${count(answer.states)} states, ${answer.seconds.toFixed(1)} s`, verdicts(answer.verdicts));
+    if (answer.actions) await found(answer, explorer);
   } }, "check what the model states");
   return h("div", { class: "checking" }, button, status, plots);
+}
+
+// Shows the run that a check found, beside those that are there.
+async function found({ start, actions, heading, why }, explorer) {
+  const states = await explorer.follow(start.record, actions);
+  const run = branched(shared.begin(start.record), 0, states, explorer);
+  const known = data.runs.find((it) => it.heading === heading && it.checked);
+  if (!known) data.runs.push(Object.assign(run, { heading, ...why, checked: true, place: data.runs.length, origin: null }));
+  show(known ?? run, states.length, true);
 }
 
 // A choice among initial states, where there are several, and the way back to the beginning.
@@ -225,16 +253,17 @@ function starts() {
   const choice = initial.length > 1 ? h("select", { "aria-label": "which initial state" }, options) : null;
   if (initial.length === 0) return;
   stage.before(h("p", { class: "starts" }, choice, h("button", { onclick: () => begin(Number(choice?.value ?? 0)) }, "explore from the beginning")));
+  const reduced = data.served ? data.symmetry : data.report?.symmetry;
+  if (reduced === null || reduced === undefined || (reduced === false && !data.served)) return;
+  const but = data.served && reduced ? "; only “check what the model states” takes them as one" : "";
+  stage.before(h("p", { class: "note symmetry" }, `Symmetry is off where you explore: states that are alike are counted one by one${but}.`));
 }
 
-if (data.runs.length > 1) {
-  const choice = h("select", { "aria-label": "which run", onchange: (event) => show(data.runs[Number(event.target.value)], 0) }, data.runs.map((run, number) => h("option", { value: number }, run.heading)));
-  page.append(h("p", { class: "runs" }, choice));
-}
-page.append(stage);
+page.append(chooser, stage);
+if (missing && data.runs.length === 0) stage.append(h("p", { class: "note missing" }, missing));
 if (data.runs.length > 0) {
   const run = data.runs[Math.min(Number(place.get("run")) || 0, data.runs.length - 1)];
-  show(run, place.has("step") ? Number(place.get("step")) || 0 : Math.max(0, run.length - 1));
+  show(run, place.has("step") && !place.has("again") ? Number(place.get("step")) || 0 : Math.max(0, run.length - 1));
 } else {
   stage.append(source.element);
 }
@@ -246,6 +275,7 @@ document.addEventListener("keydown", (event) => {
     current.filter.focus();
   }
   if (event.key === "Escape" && current && event.target === current.filter) current.table.element.focus();
+  current?.key(event);
 });
 document.documentElement.dataset.ready = "yes";
 if (!data.served && !document.getElementById("explorer")?.textContent.trim()) {

@@ -3,7 +3,7 @@
 import { branched, fragment, recordOf } from "fathom/branch";
 import { Chart } from "fathom/chart";
 import { h } from "fathom/dom";
-import { compile } from "fathom/expression";
+import { compile, equals } from "fathom/expression";
 import { Locations } from "fathom/locations";
 import { Next } from "fathom/next";
 import { Table } from "fathom/table";
@@ -11,30 +11,36 @@ import { Table } from "fathom/table";
 // Columns are many where states are wide: then those that never change are hidden at first.
 const MANY = 14;
 
-// What the reader chose about the columns stays from run to run.
-const pinned = new Set();
+// So many values of a state are listed in whole.
+const LISTED = 500;
+
+// What the reader chose about the columns stays from run to run: who is pinned or not, whatever the run says; and what else is watched.
+const pinned = new Map();
 const own = [];
 let still = null;
+let whole = false;
 
 // Everything about one run: its table, what the chosen step did, and the chart.
-// `page` is { source, explorer, show(run, state, focus) }; the explorer may come later: then `explore` is called with it.
+// `page` is { source, language, words, processes, missing, explorer, show(run, state, focus) }; the explorer may come later: then `explore` is called with it.
 export function section(run, page) {
   const { source } = page;
   let wanted = "";
   still ??= run.columns.length > MANY;
   const names = new Map(run.columns.map((name, number) => [name, number]));
+  const decisive = run.decisive_columns;
+  const is_pinned = (name) => pinned.get(name) ?? decisive.has(name);
 
   const columns = () => {
     const fits = (name) => wanted === "" || name.toLowerCase().includes(wanted);
     const of_model = run.columns.map((name, number) => ({
-      name, key: name, pinned: pinned.has(name), number,
+      name, key: name, pinned: is_pinned(name), decisive: decisive.has(name), number,
       text: (state) => run.text(number, state), changed: (state) => run.changed(number, state),
     }));
     const shown = of_model.filter((it) => it.pinned || (fits(it.name) && !(still && !run.changes_ever(it.number))));
     const along = (names, kind) => (names ?? []).map((name) => truth(name, (state) => (run.states[state][kind] ?? []).includes(name)));
     const atoms = [...along(run.subformulas, "subformulas"), ...along(run.atoms, "atoms")];
     const written = own.map(({ text, value }) => {
-      const at = (state) => String(value((name) => (names.has(name) ? run.text(names.get(name), state) : undefined)));
+      const at = (state) => String(value((name) => (names.has(name) ? run.text(names.get(name), state) : "-")));
       return { name: text, key: `=${text}`, pinned: true, text: at, changed: (state) => state > 0 && at(state) !== at(state - 1) };
     });
     return [...written, ...shown.filter((it) => it.pinned), ...(wanted ? [] : atoms), ...shown.filter((it) => !it.pinned)];
@@ -84,7 +90,7 @@ export function section(run, page) {
   };
   const pin = (key) => {
     if (key.startsWith("=")) own.splice(own.findIndex((it) => `=${it.text}` === key), 1);
-    else if (!pinned.delete(key)) pinned.add(key);
+    else pinned.set(key, !is_pinned(key));
     table.columns();
   };
   const table = new Table(run, columns, select, pin);
@@ -93,19 +99,24 @@ export function section(run, page) {
     oninput: (event) => { wanted = event.target.value.toLowerCase(); table.columns(); } });
   const hide = h("input", { type: "checkbox", onchange: (event) => { still = event.target.checked; table.columns(); } });
   hide.checked = still;
-  const wrong = h("span", { class: "wrong", role: "alert" });
+  const wrong = h("p", { class: "wrong", role: "alert" });
+  const known = {
+    language: page.language, columns: names, words: page.words && new Set(page.words),
+    locations: new Map((page.processes ?? []).map((it) => [it.name, new Set(it.locations)])),
+  };
+  const words = `an expression${example(run, page.language)}`;
   const watch = h("form", { class: "watch", onsubmit: (event) => {
     event.preventDefault();
     const input = event.target.elements.expression;
     try {
       const text = input.value.trim();
-      own.push({ text, value: compile(text) });
+      own.push({ text, value: compile(text, known) });
       [input.value, wrong.textContent] = ["", ""];
       table.columns();
     } catch (error) {
       wrong.textContent = error.message;
     }
-  } }, h("input", { name: "expression", placeholder: "an expression, as turn == 1 && P_0 == idle", "aria-label": "an expression that is evaluated in every state" }), h("button", {}, "watch"));
+  } }, h("input", { name: "expression", placeholder: words, "aria-label": "an expression that is evaluated in every state" }), h("button", {}, "watch"));
   const controls = h("div", { class: "controls" }, filter, h("label", {}, hide, " only what changes"), watch, wrong);
 
   const element = h(
@@ -117,9 +128,17 @@ export function section(run, page) {
     run.length === 0 ? null : controls,
     run.length === 0 ? null : h("div", { class: "split" }, h("div", { class: "main" }, table.element, chart?.element ?? null, locations?.element ?? null), side),
   );
+  if (page.missing) side.append(h("p", { class: "note missing" }, page.missing));
   side.append(source.element);
   explore();
-  return { element, table, filter, explore, run, start: (state) => { if (run.length) table.select(state); }, focus: () => (next?.element ?? table.element).querySelector("button, input")?.focus() };
+  return { element, table, filter, explore, run, key: (event) => { if (run.length) table.key(event); }, start: (state) => { if (run.length) table.select(state); }, focus: () => (next?.element ?? table.element).querySelector("button, input")?.focus() };
+}
+
+// An expression about this run, as its model would write it.
+function example(run, language) {
+  const simple = (name) => /^[\w.[\]]+$/.test(name) && name.length < 40 && /^\w+$/.test(run.text(run.columns.indexOf(name), run.length - 1));
+  const name = [...run.decisive_columns, ...run.columns].find(simple);
+  return name ? `, as ${name} ${equals(language)} ${run.text(run.columns.indexOf(name), run.length - 1)}` : "";
 }
 
 // Why the run is shown: the fault at its end, or the values that decide.
@@ -152,6 +171,18 @@ function describe(run, state, into) {
   });
   if (automaton !== undefined) row("automaton", `${automaton}, reads ${(atoms ?? []).join(", ") || "nothing"}`);
   const line = step?.line ? ` (line ${step.line})` : "";
-  const place = `state ${run.number(state)}: ${step ? step.title : "initial state"}${line}`;
-  into.replaceChildren(h("h2", {}, h("bdi", {}, place)), rows.length ? h("dl", {}, rows) : h("p", { class: "note" }, state ? "nothing changes" : "choose a step to see what it does"));
+  const place = `state ${run.name(state)}: ${step ? step.title : "initial state"}${line}`;
+  into.replaceChildren(h("h2", {}, h("bdi", {}, place)), rows.length ? h("dl", {}, rows) : h("p", { class: "note" }, state ? "nothing changes" : "choose a step to see what it does"), values(run, state));
+}
+
+// Everything about a state, in whole, if the reader wants it.
+function values(run, state) {
+  const list = h("dl");
+  const fill = () => {
+    if (!whole || list.firstChild) return;
+    run.columns.slice(0, LISTED).forEach((name, column) => list.append(h("dt", {}, h("bdi", {}, name)), h("dd", {}, h("bdi", {}, run.text(column, state)))));
+    if (run.columns.length > LISTED) list.append(h("dt", {}, "…"), h("dd", {}, `and ${run.columns.length - LISTED} more`));
+  };
+  fill();
+  return h("details", { class: "whole", open: whole, ontoggle: (event) => { whole = event.target.open; fill(); } }, h("summary", {}, "all values of this state"), list);
 }

@@ -1,13 +1,15 @@
 // How are ten thousand states shown as a table that stays quick? Only the rows that are in sight exist.
 
-import { h } from "fathom/dom";
+import { clipped, h } from "fathom/dom";
 
 const ROW = 30;
 const MORE = 8;
 const COLUMNS_MAX = 120;
+const NAME_MAX = 44;
+const CELL_MAX = 200;
 
 export class Table {
-  // `view` says which columns there are: { name, text(state), changed(state), key, pinned }.
+  // `view` says which columns there are: { name, text(state), changed(state), key, pinned, decisive }.
   constructor(run, view, onselect, onpin) {
     Object.assign(this, { run, view, onselect, onpin, selected: 0 });
     this.head = h("thead");
@@ -16,7 +18,7 @@ export class Table {
     this.element = h(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "steps of the run; arrow keys choose one",
-        onscroll: () => this.later(), onkeydown: (event) => this.key(event) },
+        onscroll: () => this.later() },
       this.grid,
     );
     new ResizeObserver(() => this.later()).observe(this.element);
@@ -36,7 +38,9 @@ export class Table {
       const label = column.pinned ? `unpin ${column.name}` : `pin ${column.name}`;
       const pin = h("button", { class: "pin", "aria-pressed": String(column.pinned), "aria-label": label, title: label,
         onclick: () => this.onpin(column.key) }, column.pinned ? "◆" : "◇");
-      return h("th", { scope: "col", class: column.pinned ? "pinned" : null }, h("bdi", {}, column.name), pin);
+      const kind = [column.pinned ? "pinned" : "", column.decisive ? "decisive" : ""].join(" ").trim();
+      const title = column.decisive ? `${column.name}: the property reads it` : column.name;
+      return h("th", { scope: "col", class: kind || null, title }, breakable(clipped(column.name, NAME_MAX)), pin);
     });
     const hidden = this.shown.length - COLUMNS_MAX;
     if (hidden > 0) cells.push(h("th", { scope: "col" }, `${hidden} more: use the filter`));
@@ -71,14 +75,15 @@ export class Table {
     const cells = this.shown.slice(0, COLUMNS_MAX).map((column) => {
       const [text, changed] = [column.text(state), column.changed(state)];
       const kind = [changed ? "changed" : "", column.pinned ? "pinned" : ""].join(" ").trim();
-      return h("td", { class: kind || null, title: text.length > 24 ? text : null }, h("bdi", {}, text));
+      const brief = short(text);
+      return h("td", { class: kind || null, title: brief !== text || text.length > 20 ? text : null }, h("bdi", {}, brief));
     });
     const title = step ? step.title : run.gap && state > 0 ? "…" : "initial state";
     return h(
       "tr",
       { id: `row-${state}`, "aria-rowindex": state + 2, "aria-selected": String(state === this.selected),
         class: classes.join(" ") || null, onclick: () => this.select(state) },
-      h("th", { scope: "row", class: "number" }, state === run.length - 1 && run.cycle > 0 ? String(run.stem - 1) : String(run.number(state))),
+      h("th", { scope: "row", class: "number" }, run.name(state)),
       h("td", { class: "step", title: title.length > 40 ? title : null }, h("bdi", {}, title)),
       cells,
     );
@@ -87,19 +92,36 @@ export class Table {
   select(state, quietly) {
     this.selected = Math.min(Math.max(state, 0), this.run.length - 1);
     const top = this.selected * ROW;
-    const room = this.element.clientHeight - 3 * ROW;
+    const room = this.element.clientHeight - this.head.offsetHeight - 2 * ROW;
     if (top < this.element.scrollTop) this.element.scrollTop = top;
     else if (top > this.element.scrollTop + room) this.element.scrollTop = top - room;
     this.draw();
     if (!quietly) this.onselect(this.selected);
   }
 
+  // Chooses another step, wherever the reader is but in a field, or in a box that the same keys scroll.
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    const here = event.target === this.element;
+    const box = event.target.closest?.("input, select, textarea, [tabindex]");
+    if (box && box !== this.element) return;
     const page = Math.max(1, Math.floor(this.element.clientHeight / ROW) - 3);
-    const moves = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page, Home: -this.run.length, End: this.run.length };
-    if (!(event.key in moves)) return;
+    const steps = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
+    const moves = here ? { ...steps, PageDown: page, PageUp: -page, Home: -this.run.length, End: this.run.length } : steps;
+    if (!Object.hasOwn(moves, event.key)) return;
     event.preventDefault();
     this.select(this.selected + moves[event.key]);
   }
+}
+
+// A name that may be broken before an index and before a field.
+function breakable(name) {
+  const pieces = name.split(/(?=\[)|(?=\.)/);
+  return h("bdi", {}, pieces.map((piece, number) => [number > 0 ? h("wbr") : null, piece]));
+}
+
+// A value as short as a cell wants it: records without the names of their fields.
+function short(text) {
+  const values = /^[({[]/.test(text) ? text.replace(/\b[A-Za-z_]\w* = /g, "") : text;
+  return clipped(values, CELL_MAX);
 }

@@ -23,6 +23,9 @@ pub use fathom_explorer::step::{TraceMessage, TraceMove, TraceStep, step};
 pub use fathom_explorer::value;
 use fathom_explorer::value::Value;
 
+/// Of so many states of a lasso it is asked which places decide its atoms: further ones tell little more.
+const STATES_ASKED: u64 = 200;
+
 /// A run of the model that can be told in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
@@ -251,6 +254,29 @@ impl Trace {
         names.filter(|(label, _)| cycle.atoms >> label & 1 == 1).map(|(_, label)| &*label.name).collect()
     }
 
+    /// The places whose values decide about what the run violates, by name: at its end, or, along a lasso, those that decide the atoms in its first states.
+    ///
+    /// # Errors
+    /// If a run that lies on disk cannot be read.
+    pub fn decisive(&self, subject: &dyn Subject) -> Result<Vec<String>, SearchError> {
+        let mut names = Vec::new();
+        let at_end = self.fault.iter().map(|fault| &fault.values);
+        for values in at_end.chain(self.because.iter().map(|because| &because.values)) {
+            values.for_each(&mut |name, _| add_name(&mut names, name));
+        }
+        let (Some(cycle), Some(path)) = (&self.cycle, &self.path) else { return Ok(names) };
+        let system = subject.reference(&cycle.labels);
+        let mut reader = path.reader()?;
+        for place in 0..path.len().min(STATES_ASKED) {
+            let record = reader.get(place)?.record;
+            for label in (0..cycle.labels.len()).filter(|label| cycle.atoms >> label & 1 == 1) {
+                let words = system.describe(Query::Label { record, label });
+                words.values.iter().skip(1).for_each(|(name, _)| add_name(&mut names, name));
+            }
+        }
+        Ok(names)
+    }
+
     /// The record of its first state, if there is one.
     pub fn first_record(&self) -> Result<Option<Vec<u64>>, SearchError> {
         let Some(path) = self.path.as_ref().filter(|path| !path.is_empty()) else { return Ok(None) };
@@ -471,6 +497,12 @@ fn fault(
         detail: words.detail,
         expression: text.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")),
         values: named_values(&words.values),
+    }
+}
+
+fn add_name(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
     }
 }
 

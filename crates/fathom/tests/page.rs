@@ -21,6 +21,14 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 const texts = (selector) => all(selector).map((it) => it.textContent);
 const press = (key, target = document.querySelector(".scroll")) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 const type = (selector, text) => { const input = document.querySelector(selector); input.value = text; input.dispatchEvent(new Event("input", { bubbles: true })); };
+const focused = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+const panel = (title) => all(".panel").find((it) => it.querySelector("h2")?.textContent === title);
+const watch = async (text) => {
+  const form = document.querySelector(".watch");
+  form.elements.expression.value = text;
+  form.requestSubmit(); await frame();
+  return document.querySelector(".controls .wrong").textContent;
+};
 // What stands where no reader should see it: an object, or a value that is none. The model's own text may say what it likes.
 const odd = () => {
   const copy = document.querySelector("main").cloneNode(true);
@@ -156,11 +164,10 @@ fn a_run_is_shown_filtered_pinned_and_walked_along() {
       type(".filter", "gate"); await frame();
       seen.filtered = texts("thead th bdi");
       type(".filter", ""); await frame();
+      seen.decisive = texts("thead th.pinned bdi");
       [...document.querySelectorAll(".pin")].at(-1).click(); await frame();
       seen.pinned = texts("thead th.pinned bdi");
-      const form = document.querySelector(".watch");
-      form.elements.expression.value = "T_2.near && Controller.count + 1 == 2";
-      form.requestSubmit(); await frame();
+      seen.refused = await watch("T_2.near && Controller.count + 1 == 2");
       seen.own = all("tbody tr").map((row) => row.querySelectorAll("td")[1].textContent);
       seen.chart = texts(".chart text.said");
       seen.nameless = all("button, input, select, [role=img], [tabindex]").filter((it) => !(it.textContent.trim() || it.getAttribute("aria-label") || it.labels?.length)).length;
@@ -177,7 +184,8 @@ fn a_run_is_shown_filtered_pinned_and_walked_along() {
     assert_eq!(seen["changed"], serde_json::json!(["near", "first", "2", "1"]));
     assert_eq!(seen["lit"].as_array().unwrap().len(), 2, "{seen}");
     assert_eq!(seen["filtered"], serde_json::json!(["Gate"]));
-    assert_eq!(seen["pinned"].as_array().unwrap().len(), 1);
+    assert_eq!(seen["decisive"], serde_json::json!(["Gate"]), "{seen}");
+    assert_eq!((seen["pinned"].as_array().unwrap().len(), &seen["refused"]), (2, &"".into()), "{seen}");
     assert_eq!(seen["own"], serde_json::json!(["false", "true", "true"]));
     assert_eq!(seen["chart"], serde_json::json!(["approach(2)", "close"]));
     assert_eq!((&seen["nameless"], &seen["dark"]), (&0.into(), &true.into()), "{seen}");
@@ -192,12 +200,288 @@ fn a_lasso_is_drawn_and_a_phone_needs_no_wider_page() {
       seen.ends = all("tr.cycle-end").length;
       seen.wide = document.documentElement.scrollWidth - innerWidth;
       seen.columns = texts("thead th bdi");
+      seen.names = [texts("tbody th.number").at(-1), panel("locations") && document.querySelector(".details h2").textContent.split(":")[0], location.hash];
+      seen.begins = texts("tr.cycle-start th.number")[0];
     "#;
     let seen = seen(browser, &["models/peterson.dve", "--ltl", "[] <> P_0.critical"], read, "390,800");
+    let begins = seen["begins"].as_str().unwrap();
+    let named =
+        [format!("{begins} again"), format!("state {begins} again"), format!("#run=0&step={begins}&again")];
+    assert_eq!(seen["names"], serde_json::json!(named), "{seen}");
+    assert_eq!(seen["columns"][0], "P_0", "what the formula reads is the first column: {seen}");
     assert_eq!((&seen["starts"], &seen["ends"]), (&1.into(), &1.into()));
     assert!(seen["cycle"].as_u64().unwrap() >= 1);
     assert!(seen["wide"].as_i64().unwrap() <= 0, "{seen}");
     assert!(seen["columns"].as_array().unwrap().contains(&"⊨ P_0.critical".into()), "{seen}");
+}
+
+/// Caches that may all write; what the property reads comes last, behind multisets of records.
+const CACHES: &str = r#"
+const Caches : 2;
+type Cache : scalarset(Caches);
+     State : enum { Invalid, Shared, Modified };
+     Message : record kind : State; origin : Cache; value : 0..1000; end;
+var net : array [Cache] of multiset [3] of Message;
+    log : array [0..1] of 0..1000;
+    cache : array [Cache] of record st : State; val : 0..1; end;
+startstate
+  for c : Cache do undefine net[c]; cache[c].st := Invalid; cache[c].val := 0; end;
+  for i : 0..1 do log[i] := 0; end;
+end;
+ruleset c : Cache do
+  rule "ask" cache[c].st = Invalid ==>
+    var m : Message;
+  begin
+    m.kind := Modified; m.origin := c; m.value := 999;
+    MultisetAdd(m, net[c]); cache[c].st := Shared; log[0] := log[0] + 1;
+  end;
+  rule "write" cache[c].st = Shared ==> cache[c].st := Modified; log[1] := log[1] + 1; end;
+end;
+invariant "single writer"
+  forall a : Cache do forall b : Cache do (a != b & cache[a].st = Modified) -> cache[b].st != Modified end end;
+invariant "small" log[0] < 900;
+"#;
+
+/// Writes a model into a folder, and gives its path.
+fn model(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_the_property_reads_comes_first_and_every_panel_says_something() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let read = r#"
+      seen.columns = texts("thead th bdi").slice(0, 2);
+      seen.decisive = texts("thead th.decisive.pinned bdi");
+      const box = document.querySelector(".scroll").getBoundingClientRect();
+      seen.inside = all("thead th.decisive").every((it) => it.getBoundingClientRect().right <= box.right);
+      seen.share = box.width / innerWidth;
+      const cell = all("tbody td").find((it) => it.title.includes("kind = Modified"));
+      seen.cell = [cell.textContent, cell.title, cell.getBoundingClientRect().width < 260];
+      document.querySelector(".whole").open = true; await frame();
+      seen.whole = texts(".whole dd");
+      document.querySelector("thead th.decisive .pin").click(); await frame();
+      seen.unpinned = texts("thead th.decisive.pinned bdi").length;
+      seen.search = [...panel("the search").querySelectorAll("dt")].map((it) => it.textContent);
+      seen.figures = [...panel("the search").querySelectorAll("dd")].map((it) => it.textContent);
+      seen.verdicts = texts(".properties li");
+      seen.source = (({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector(".source"));
+    "#;
+    let seen = seen(browser, &[&model(folder.path(), "caches.m", CACHES)], read, "1400,1000");
+    let read_by_it = serde_json::json!(["cache[Cache_1].st", "cache[Cache_2].st"]);
+    assert_eq!((&seen["columns"], &seen["decisive"]), (&read_by_it, &read_by_it), "{seen}");
+    assert_eq!((&seen["inside"], &seen["unpinned"]), (&true.into(), &1.into()), "{seen}");
+    assert!(seen["share"].as_f64().unwrap() > 0.6, "{seen}");
+    let whole = seen["cell"][1].as_str().unwrap();
+    assert_eq!(
+        seen["cell"][0].as_str().unwrap(),
+        whole.replace("kind = ", "").replace("origin = ", "").replace("value = ", "")
+    );
+    assert_eq!(seen["cell"][2], true, "{seen}");
+    assert!(seen["whole"].as_array().unwrap().contains(&whole.into()), "{seen}");
+    for name in ["engine", "time", "memory", "transitions"] {
+        assert!(seen["search"].as_array().unwrap().contains(&name.into()), "{seen}");
+    }
+    assert!(seen["figures"].as_array().unwrap().iter().all(|it| it.as_str() != Some("")), "{seen}");
+    let verdicts = [
+        "violated single writer (line 22)",
+        "found deadlock (stuttering)",
+        "not decided small; faults (the check stopped at the first violation; --stop never decides all)",
+    ];
+    assert_eq!(seen["verdicts"], serde_json::json!(verdicts), "{seen}");
+    assert_eq!(seen["source"], 0, "{seen}");
+}
+
+#[test]
+fn expressions_are_those_of_the_model_and_no_name_is_taken_on_trust() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let read = r#"
+      seen.placeholder = document.querySelector(".watch input").placeholder;
+      seen.values = {};
+      const ask = async (text) => {
+        const wrong = await watch(text);
+        if (wrong) return wrong;
+        const value = all("tbody tr").at(-1).querySelectorAll("td")[1].textContent;
+        document.querySelector("thead .pin").click(); await frame();
+        return value;
+      };
+      for (const text of EXPRESSIONS) seen.values[text] = await ask(text);
+      const message = document.querySelector(".controls .wrong");
+      await watch("forall a : Cache do cache[a].st = Shared end");
+      seen.cut = [message.scrollWidth - message.clientWidth, message.getBoundingClientRect().right <= innerWidth, document.documentElement.scrollWidth <= innerWidth];
+    "#;
+    let asked = |list: &[&str]| read.replace("EXPRESSIONS", &serde_json::json!(list).to_string());
+    let path = model(folder.path(), "caches.m", CACHES);
+    let expressions = [
+        "cache[Cache_1].st = Modified & log[0] == 2",
+        "cache[Cache_1].st != Modified | !log[0] = 2",
+        "cache[Cache_1].st = Invalid -> log[0] = 7",
+        "cache[Cache_1].st = Shared",
+        "isundefined(log[1])",
+        "cache[Cache_1].stt",
+        "cache[Cache_1].st = Modifed",
+        "forall a : Cache do cache[a].st = Shared end",
+    ];
+    let murphi = seen(browser, &[&path], &asked(&expressions), "390,800");
+    assert_eq!(murphi["placeholder"], "an expression, as cache[Cache_1].st = Modified", "{murphi}");
+    let values = expressions.map(|text| murphi["values"][text].as_str().unwrap().to_owned());
+    assert_eq!(values[..5], ["true", "false", "true", "false", "false"], "{murphi}");
+    assert_eq!(values[5], "there is no `cache[Cache_1].stt`; did you mean `cache[Cache_1].st`?");
+    assert_eq!(values[6], "there is no `Modifed`; did you mean `Modified`?");
+    assert!(values[7].starts_with("`forall` is not understood here"), "{murphi}");
+    assert_eq!(murphi["cut"], serde_json::json!([0, true, true]), "{murphi}");
+    let expressions = [
+        "T_2.near and not (Controller.count == 0)",
+        "T_2->near && 1 < 2",
+        "Gate == closed",
+        "T_2.nera",
+        "Gat == closed",
+    ];
+    let dve = seen(
+        browser,
+        &["models/railway_gate.dve", "--reach", "Gate.closed"],
+        &asked(&expressions),
+        "1300,900",
+    );
+    let values = expressions.map(|text| dve["values"][text].as_str().unwrap().to_owned());
+    assert_eq!(values[..3], ["true", "true", "true"], "{dve}");
+    assert_eq!(values[3], "there is no `T_2.nera`; did you mean `T_2.near`?");
+    assert_eq!(values[4], "there is no `Gat`; did you mean `Gate`?");
+}
+
+#[test]
+fn arrow_keys_choose_steps_at_once_but_not_from_a_field() {
+    let Some(browser) = browser() else { return };
+    let read = r#"
+      seen.focus = document.activeElement.tagName;
+      const number = () => document.querySelector('tr[aria-selected="true"] th.number').textContent;
+      seen.at = [number()];
+      focused("ArrowUp"); await frame();
+      seen.at.push(number());
+      focused("k"); await frame();
+      seen.at.push(number());
+      focused("ArrowDown"); await frame();
+      seen.at.push(number());
+      document.querySelector(".filter").focus();
+      focused("ArrowUp"); focused("k"); await frame();
+      seen.at.push(number());
+      document.querySelector(".pin").focus();
+      focused("ArrowUp"); await frame();
+      seen.at.push(number());
+    "#;
+    let seen = seen(browser, &["models/railway_gate.dve", "--reach", "Gate.closed"], read, "1300,900");
+    assert_eq!(seen["focus"], "BODY", "{seen}");
+    assert_eq!(seen["at"], serde_json::json!(["2", "1", "0", "1", "1", "0"]), "{seen}");
+}
+
+/// A message goes round in buffers; some of those who could take part do not.
+const RING: &str = "channel {byte} c0[2], c1[2], c2[2], unused[1];\nbyte leader = 0;\n\
+  process Idle { byte m; state s; init s; trans s -> s { guard leader == 9; sync unused?m; }; }\n\
+  process First { byte m; state start, waits; init start; trans start -> waits { sync c1!2; }, waits -> start { sync c0?m; }; }\n\
+  process Second { byte m; state waits, got; init waits; trans waits -> got { sync c1?m; }, got -> waits { sync c0!m; }; }\n\
+  system async;\n";
+
+#[test]
+fn the_chart_has_those_who_take_part_and_buffers_beside_their_readers() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = model(folder.path(), "ring.dve", RING);
+    let read = r#"
+      seen.lanes = texts(".chart text.who");
+      seen.numbers = texts(".chart text.number");
+      const box = document.querySelector(".chart").getBoundingClientRect();
+      seen.inside = all(".chart .arrow").every((it) => it.getBoundingClientRect().right <= box.right + 1);
+      seen.letters = parseFloat(getComputedStyle(document.querySelector(".chart text.who")).fontSize);
+      const names = all(".chart text.who").map((it) => it.getBoundingClientRect());
+      seen.apart = names.every((it, at) => at === 0 || names[at - 1].right <= it.left);
+      const below = (selector) => document.querySelector(selector).getBoundingClientRect();
+      seen.order = below(".details").top - below(".scroll").bottom;
+      seen.later = ["messages", "locations"].every((it) => panel(it).getBoundingClientRect().top >= below(".details").bottom);
+    "#;
+    let arguments = [&*path, "--ltl", "F (leader != 0)"];
+    let wide = seen(browser, &arguments, read, "1300,900");
+    assert_eq!(wide["lanes"], serde_json::json!(["First", "c0", "c1", "Second"]), "{wide}");
+    assert_eq!((&wide["inside"], &wide["apart"]), (&true.into(), &true.into()), "{wide}");
+    assert!(
+        wide["numbers"].as_array().unwrap().last().unwrap().as_str().unwrap().ends_with(" again"),
+        "{wide}"
+    );
+    let phone = seen(browser, &arguments, read, "390,800");
+    assert_eq!((&phone["inside"], &phone["apart"]), (&true.into(), &true.into()), "{phone}");
+    assert!(phone["letters"].as_f64().unwrap() >= 12.0, "{phone}");
+    let gap = phone["order"].as_f64().unwrap();
+    assert!((0.0..30.0).contains(&gap) && phone["later"] == true, "{phone}");
+}
+
+#[test]
+fn a_fault_is_named_where_it_is_told() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let text = "byte n = 3;\nprocess P { state s; init s; trans s -> s { guard n > 0; effect n = n - 1; }, s -> s { guard 7 / n == 9; }; }\nsystem async;\n";
+    let read = r#"
+      seen.banner = document.querySelector(".banner").textContent;
+      seen.verdicts = texts(".properties li");
+    "#;
+    let seen = seen(browser, &[&model(folder.path(), "fault.dve", text)], read, "1300,900");
+    assert_eq!(seen["banner"], "division by zero after 3 steps.", "{seen}");
+    let verdicts = [
+        "found fault (division by zero after 3 steps)",
+        "not decided deadlocks (the check stopped at the first violation; --stop never decides all)",
+    ];
+    let mut told: Vec<&str> =
+        seen["verdicts"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    told.sort_unstable();
+    assert_eq!(told, verdicts, "{seen}");
+}
+
+#[test]
+fn no_name_is_too_long_for_the_page() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    // As long as both languages let names and texts be.
+    let long = |first: char| format!("{first}{}", "x".repeat(999));
+    let text = |first: char| long(first).repeat(9);
+    let (p, q, c, v) = (long('P'), long('Q'), long('c'), long('v'));
+    let dve = format!(
+        "channel {{byte}} {c}[1];\nbyte {v} = 0;\nprocess {p} {{ state {s}, t; init {s}; trans {s} -> t {{ sync {c}!7; }}; }}\n\
+         process {q} {{ byte m; state a, b; init a; trans a -> b {{ sync {c}?m; effect {v} = 1; }}; }}\nsystem async;\n",
+        s = long('s')
+    );
+    let murphi = format!(
+        "type E : enum {{ {a}, b }};\nvar {v} : E;\nstartstate {v} := {a}; end;\nrule \"{rule}\" {v} = {a} ==> {v} := b; end;\ninvariant \"{name}\" {v} = {a};\n",
+        a = long('a'),
+        rule = text('r'),
+        name = text('n')
+    );
+    let read = r#"
+      seen.wide = [document.documentElement.scrollWidth - innerWidth];
+      focused("ArrowUp"); await frame();
+      document.querySelector(".whole").open = true; await frame();
+      await watch("v".padEnd(10000, "y"));
+      seen.wide.push(document.documentElement.scrollWidth - innerWidth);
+      seen.tall = all("h1, .heading, .banner, .properties li, .reason, thead th, tbody td").map((it) => it.getBoundingClientRect().height).filter((it) => it > 300);
+      while (document.documentElement.dataset.explored === undefined) await frame();
+      await frame();
+      seen.wide.push(document.documentElement.scrollWidth - innerWidth);
+    "#;
+    let reach = format!("{v} == 1");
+    let dve = model(folder.path(), "long.dve", &dve);
+    let murphi = model(folder.path(), "long.m", &murphi);
+    for arguments in [&[&*dve, "--reach", &reach][..], &[&murphi]] {
+        for size in ["1400,1000", "390,800"] {
+            let seen = seen(browser, arguments, read, size);
+            assert!(
+                seen["wide"].as_array().unwrap().iter().all(|it| it.as_i64().unwrap() <= 0),
+                "{size} {}",
+                seen["wide"]
+            );
+            assert_eq!(seen["tall"], serde_json::json!([]), "{size}");
+        }
+    }
 }
 
 #[test]

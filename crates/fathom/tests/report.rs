@@ -62,6 +62,32 @@ fn until(folder: &Path, words: &str) -> Ran {
 }
 
 #[test]
+fn terminal_report_and_audit_have_the_same_words() {
+    let place = tempfile::tempdir().expect("a folder");
+    let text = "var n : 0..3;\nstartstate n := 0; end;\nrule \"up\" n < 3 ==> n := n + 1; end;\n\
+                rule \"down\" n > 0 ==> n := n - 1; end;\ninvariant \"small\" n < 9;\n";
+    let path = place.path().join("small.m");
+    std::fs::write(&path, text).expect("a file");
+    let path = path.display().to_string();
+    let folder = place.path().join("holds");
+    let ran = searched(&["check", &path, "--engine", "tier"], &folder);
+    assert!(ran.stdout.contains("small (line 5): holds\n"), "{}{}", ran.stdout, ran.stderr);
+    let told = report(&folder, &[]).stdout;
+    assert!(told.contains("  holds       small (line 5)\n  none        deadlock (stuttering)\n"), "{told}");
+    let audited = run(&["audit", &folder.display().to_string()]).stdout;
+    let words = "  invariant small: violated in none of them\n  deadlock (stuttering): in none of them\n";
+    assert!(audited.contains(words), "{audited}");
+    let folder = place.path().join("violated");
+    let ran = searched(&["check", &path, "--invariant", "n < 2"], &folder);
+    let why = "(the check stopped at the first violation; --stop never decides all)\n";
+    let open = format!("small; deadlocks; faults {why}");
+    assert!(ran.stdout.contains(&format!("not decided: {open}")), "{}", ran.stdout);
+    let told = report(&folder, &[]).stdout;
+    assert!(told.contains("  violated    invariant n < 2\n"), "{told}");
+    assert!(told.contains(&format!("  not decided {open}")), "{told}");
+}
+
+#[test]
 fn a_search_that_has_ended_says_what_came_of_it() {
     let place = tempfile::tempdir().expect("a folder");
     let folder = place.path().join("holds");

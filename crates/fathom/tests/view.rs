@@ -5,9 +5,10 @@
 mod endless;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use endless::endless;
 use oracle::skip::skipped;
@@ -182,7 +183,10 @@ fn traces_and_folders_are_opened_with_the_model_they_are_of() {
     let server = Server::start(&[trace.to_str().unwrap()]);
     let (status, page) = server.get(&format!("/{}/", server.secret), &format!("Host: {}\r\n", server.host));
     assert_eq!(status, 200);
-    assert!(page.contains("\"heading\":\"Gate.closed\"") && page.contains("railway_gate.dve"));
+    assert!(
+        page.contains("\"heading\":\"Gate.closed is reachable after 2 steps\"")
+            && page.contains("railway_gate.dve")
+    );
     let server = Server::start(&[search.to_str().unwrap()]);
     let opened = server.ask(&opening());
     assert!(opened["columns"].as_array().unwrap().contains(&"Gate".into()), "{opened}");
@@ -192,6 +196,75 @@ fn traces_and_folders_are_opened_with_the_model_they_are_of() {
 
 /// What a browser has of a page that is served after so many seconds of its own time; nothing if there is no browser.
 fn browsed(server: &Server, seconds: u64) -> Option<String> {
+    let page = dumped(&format!("http://{}/{}/", server.host, server.secret), seconds)?;
+    // The model's own text stands in scripts, and may say what it likes.
+    let (_, shown) = page.split_once("<main").unwrap();
+    let (shown, _) = shown.split_once("</main>").unwrap();
+    for odd in ["[object", "undefined", "NaN"] {
+        assert!(!shown.contains(odd), "{odd}: {shown}");
+    }
+    Some(page)
+}
+
+/// What a reader leaves in the page who does what a script says: another server stands between, and puts the script in.
+fn read_by(server: &Server, script: &str) -> Option<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/{}/", listener.local_addr().unwrap(), server.secret);
+    let script = &*format!("<script type=\"module\">{script}</script></body>");
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for stream in listener.incoming() {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let mut stream = stream.unwrap();
+                // A browser opens connections that it may not use.
+                scope.spawn(move || pass_on(&mut stream, server, script));
+            }
+        });
+        let seen = dumped(&address, 600);
+        over.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(listener.local_addr().unwrap());
+        seen
+    })
+}
+
+/// Passes one request on to the server as its own, and the answer back; the page has the script in it.
+fn pass_on(stream: &mut TcpStream, server: &Server, script: &str) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut first, mut length) = (String::new(), 0);
+    if reader.read_line(&mut first).unwrap_or(0) == 0 {
+        return;
+    }
+    let mut line = String::new();
+    while reader.read_line(&mut line).unwrap() > 2 {
+        let (name, value) = line.split_once(':').unwrap();
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().unwrap();
+        }
+        line.clear();
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let (host, body) = (&server.host, String::from_utf8(body).unwrap());
+    let request =
+        format!("{first}Host: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}");
+    let (status, answer) = server.raw(&request);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let kind =
+        head.lines().find(|line| line.starts_with("Content-Type")).unwrap_or("Content-Type: text/plain");
+    let body = body.replacen("</body>", script, 1);
+    let head = format!(
+        "HTTP/1.1 {status} -\r\n{kind}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    // Whoever asked may have gone.
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+}
+
+/// The page at an address after so many seconds of a browser's own time; nothing if there is no browser.
+fn dumped(address: &str, seconds: u64) -> Option<String> {
     let browser = ["chromium", "chromium-browser"]
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok());
@@ -204,7 +277,7 @@ fn browsed(server: &Server, seconds: u64) -> Option<String> {
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
         .args([&format!("--virtual-time-budget={}", seconds * 1000), "--dump-dom"])
         .arg(format!("--user-data-dir={}", folder.path().display()))
-        .arg(format!("http://{}/{}/", server.host, server.secret))
+        .arg(address)
         .output()
         .unwrap();
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -216,6 +289,58 @@ fn a_browser_explores_what_is_served() {
     assert!(seen.contains("data-explored=\"yes\""), "{seen}");
     assert_eq!(seen.matches("class=\"choice\"").count(), 2, "{seen}");
     assert!(seen.contains("check what the model states"), "{seen}");
+}
+
+/// Two that may both write, and nobody tells them apart.
+const WRITERS: &str = "type Cache : scalarset(2);\nvar st : array [Cache] of enum { Idle, Asks, Writes };\n\
+  startstate for c : Cache do st[c] := Idle; end; end;\n\
+  ruleset c : Cache do\n  rule \"ask\" st[c] = Idle ==> st[c] := Asks; end;\n  rule \"write\" st[c] = Asks ==> st[c] := Writes; end;\n  rule \"rest\" st[c] = Writes ==> st[c] := Idle; end;\nend;\n\
+  invariant \"single writer\" forall a : Cache do forall b : Cache do (a != b & st[a] = Writes) -> st[b] != Writes end end;\n";
+
+#[test]
+fn a_saved_run_has_its_verdict_and_stays_when_a_check_finds_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, trace) = (folder.path().join("writers.m"), folder.path().join("run.json"));
+    std::fs::write(&model, WRITERS).unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args(["check", model.to_str().unwrap(), "--quiet", "--threads", "1"])
+        .args(["--trace", trace.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert_eq!(made.status.code(), Some(1), "{made:?}");
+    let server = Server::start(&[trace.to_str().unwrap()]);
+    let script = r#"
+      const text = (selector) => [...document.querySelectorAll(selector)].map((it) => it.textContent).join("|");
+      const moment = () => new Promise((resolve) => setTimeout(resolve, 100));
+      while (!document.documentElement.dataset.explored) await moment();
+      const seen = { banner: text(".banner"), heading: text(".heading"), reason: text(".reason"), symmetry: text(".symmetry"), first: text("thead th.decisive bdi") };
+      const button = [...document.querySelectorAll("button")].find((it) => it.textContent === "check what the model states");
+      button.click();
+      while (document.querySelectorAll(".runs option").length < 2) await moment();
+      Object.assign(seen, { found: text(".heading"), runs: text(".runs option"), verdicts: text(".checking li") });
+      const result = document.createElement("pre");
+      result.id = "seen";
+      result.textContent = JSON.stringify(seen);
+      document.body.append(result);
+    "#;
+    let Some(dom) = read_by(&server, script) else { return };
+    let seen = dom.split_once("<pre id=\"seen\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+    let seen = seen.unwrap_or_else(|| panic!("nothing was seen: {dom}")).0.replace("&amp;", "&");
+    let seen: Value = serde_json::from_str(&seen.replace("&gt;", ">")).unwrap();
+    let heading = "single writer is violated after 4 steps";
+    assert_eq!((&seen["banner"], &seen["heading"]), (&json!(heading), &json!(heading)), "{seen}");
+    assert!(seen["reason"].as_str().unwrap().contains("st[Cache_1] = Writes"), "{seen}");
+    assert!(seen["symmetry"].as_str().unwrap().starts_with("Symmetry is off"), "{seen}");
+    assert_eq!(seen["first"], "st[Cache_1]|st[Cache_2]", "{seen}");
+    assert_eq!(
+        (&seen["found"], &seen["runs"]),
+        (&json!(heading), &json!(format!("{heading}|{heading}"))),
+        "{seen}"
+    );
+    assert!(
+        seen["verdicts"].as_str().unwrap().starts_with("violated single writer (line 9)|not decided"),
+        "{seen}"
+    );
 }
 
 /// A search in a process of its own, which ends when this does.

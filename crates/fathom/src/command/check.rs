@@ -26,7 +26,7 @@ use crate::report::Told;
 use crate::report::escape::{Escaping, Printable};
 use crate::report::formats::{dot, github, itf, junit, mermaid, sarif, vcd};
 use crate::report::json::{self, Report};
-use crate::report::page::{self, Carries};
+use crate::report::page::{self, Carries, Page};
 use crate::report::trace::{self, Sheet, TraceDocument};
 use crate::report::{Exit, colour, text};
 use crate::session::Session;
@@ -276,7 +276,8 @@ pub(super) fn report(
     stream_summary(quiet, taken, |out| text::write_checked(&told, out))?;
     let report = || Report::of_check(command, &told);
     let carries = if html_static { Carries::Nothing } else { Carries::Explorer };
-    let page = |out: &mut dyn Write| page::write(model, checked, report(), &history, carries, out);
+    let shown = || Page::new(model, &checked.answers, text::verdicts(model, checked), report(), &history);
+    let page = |out: &mut dyn Write| page::write(&shown(), carries, out);
     if let Some((format, output)) = trace {
         let one = checked.answers.iter().find_map(|answer| answer.trace.as_ref());
         let (answers, name) = (&checked.answers, model.source().name());
@@ -299,9 +300,7 @@ pub(super) fn report(
     if let Some(output) = json {
         output.write_with(|out| json::write(&report(), out))?;
     }
-    leave_word(&checked.exploration, |out| {
-        page::write_shown(model, &checked.answers, report(), &history, out)
-    });
+    leave_word(&checked.exploration, |out| page::write_shown(&shown(), out));
     Ok(checked.verdict().into())
 }
 

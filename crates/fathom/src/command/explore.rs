@@ -17,7 +17,7 @@ use super::{
 };
 use crate::observer::Watcher;
 use crate::report::json::{self, Report};
-use crate::report::page;
+use crate::report::page::{self, Page};
 use crate::report::{self, Exit, text};
 use crate::session::Session;
 use crate::settings::{Dump, ExploreSettings};
@@ -73,7 +73,7 @@ pub fn run(settings: &ExploreSettings, session: &Session) -> anyhow::Result<Exit
     }
     leave_word(&exploration, |out| {
         let report = Report::of_exploration(&model, &exploration);
-        page::write_shown(&model, &[], report, &session.history(), out)
+        page::write_shown(&Page::new(&model, &[], Vec::new(), report, &session.history()), out)
     });
     Ok(if exploration.limit.is_some() { Exit::GaveUp } else { Exit::Success })
 }

@@ -51,6 +51,7 @@ fn summary(folder: &Path, found: &Found) -> String {
     match (&found.status, found.held) {
         (Some(Status::Ended { page }), false) => {
             head(ending(&page["report"]));
+            text.push_str(&verdicts(&page["verdicts"]));
             text.push_str(&figures(&page["report"]));
         }
         (Some(Status::UnderWay(under_way)), true) => {
@@ -80,18 +81,24 @@ fn lines(under_way: &UnderWay) -> String {
     under_way.lines.iter().map(|line| format!("  {}\n", line.trim_start())).collect()
 }
 
-/// What a report says first: verdicts and the size of the space.
+/// The verdicts, as the check told them.
+fn verdicts(told: &Json) -> String {
+    let mut text = String::new();
+    for line in told.as_array().into_iter().flatten() {
+        let of = |field: &str| line[field].as_str().unwrap_or_default();
+        let reason = line["reason"].as_str().map_or(String::new(), |reason| format!(" ({reason})"));
+        let _ = writeln!(text, "  {:<11} {}{reason}", of("word"), of("subject"));
+    }
+    text
+}
+
+/// What a report says beside: the size of the space.
 fn figures(report: &Json) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<11} {value}");
     };
-    for property in report["properties"].as_array().into_iter().flatten() {
-        let of = |field: &str| property[field].as_str().unwrap_or_default().to_owned();
-        let name = if of("kind") == of("name") { String::new() } else { format!(" {}", of("name")) };
-        line(&of("verdict"), &format!("{}{name}", of("kind")));
-    }
-    line("verdict", report["verdict"].as_str().unwrap_or("unknown"));
+    line("verdict", report["verdict"].as_str().filter(|word| *word != "unknown").unwrap_or("not decided"));
     for name in ["states", "transitions", "depth"] {
         if let Some(number) = report[name].as_u64() {
             line(name, &count(number));

@@ -6,20 +6,24 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use fathom_check::answers::check::{Answer, Checked};
+use fathom_check::answers::check::Answer;
 use fathom_check::model::assemble::Model;
 use fathom_check::trace::value::Value;
-use fathom_check::trace::{SavedTrace, States, Trace, TraceMessage, TraceMove, TraceState};
+use fathom_check::trace::{
+    Because, SavedTrace, States, Trace, TraceFault, TraceMessage, TraceMove, TraceState,
+};
 use fathom_explorer::explorer::{Opening, hexadecimal, language_name};
 use fathom_model::program::Process;
 use fathom_model::structure::Part;
+use fathom_search::error::SearchError;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::escape::Printable;
 use super::json::Report;
-use super::trace::{SavedNamedTrace, heading, runs};
+use super::text::VerdictLine;
+use super::trace::{SavedNamedTrace, headline, runs, saved_headline};
 use crate::history::Point;
 use crate::status::UnderWay;
 
@@ -54,8 +58,24 @@ pub enum Carries {
     Nothing,
 }
 
+/// Whether this program can make pages that carry the explorer.
+pub const HAS_EXPLORER: bool = EXPLORER.is_some();
+
+impl Carries {
+    fn explorer(self) -> &'static str {
+        EXPLORER.filter(|_| self == Carries::Explorer).unwrap_or_default()
+    }
+
+    /// Why there is no explorer although it is wanted.
+    fn missing(self) -> &'static str {
+        if self == Carries::Explorer && !HAS_EXPLORER { "build" } else { "" }
+    }
+}
+
 /// Of a run of more states than this the page has the ends: so many of each. A browser holds all of them.
 const END_STATES: u64 = 10_000;
+/// The most words for values that a page has.
+const WORDS_MAX: usize = 10_000;
 
 /// A run that was saved, as a page has it that is served: its steps are taken again.
 #[derive(Clone, Debug, Serialize)]
@@ -66,6 +86,21 @@ pub struct SavedRun {
     actions: Vec<u32>,
     /// How many of the steps are repeated for ever.
     cycle: usize,
+    #[serde(flatten)]
+    why: Why,
+}
+
+/// Why a run is shown, beside its heading.
+#[derive(Clone, Debug, Serialize)]
+pub struct Why {
+    /// What goes wrong at its end.
+    pub fault: Option<TraceFault>,
+    /// Why the condition that was looked for is met there.
+    pub because: Option<Because>,
+    /// What a reader should know beside.
+    pub note: Option<String>,
+    /// The places whose values decide.
+    pub decisive: Vec<String>,
 }
 
 impl SavedRun {
@@ -81,49 +116,40 @@ impl SavedRun {
         if let Some(state) = stem.first() {
             state.state.for_each(&mut |name, value| first.push((name.to_owned(), value.to_string())));
         }
-        SavedRun { heading: named.property.clone(), first, actions, cycle: cycle.len() }
+        let SavedTrace { fault, because, note, .. } = &named.trace;
+        let mut decisive = Vec::new();
+        let values = fault.iter().map(|it| &it.values).chain(because.iter().map(|it| &it.values));
+        values.for_each(|values| values.for_each(&mut |name, _| decisive.push(name.to_owned())));
+        let why = Why { fault: fault.clone(), because: because.clone(), note: note.clone(), decisive };
+        SavedRun { heading: saved_headline(named), first, actions, cycle: cycle.len(), why }
+    }
+}
+
+impl Why {
+    /// Of a run that was found.
+    pub fn of(model: &Model, trace: &Trace) -> Result<Why, SearchError> {
+        let (fault, because) = (trace.fault.clone(), trace.because.clone());
+        let (note, decisive) = (trace.note().map(str::to_owned), trace.decisive(model)?);
+        Ok(Why { fault, because, note, decisive })
     }
 }
 
 /// Writes the page of a check.
-pub fn write(
-    model: &Model,
-    checked: &Checked,
-    mut report: Report<'_>,
-    history: &[Point],
-    carries: Carries,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    // The page has the runs in a form of its own.
-    without_runs(&mut report);
-    let title = format!("{}: {}", Printable(model.source().name()), report.verdict);
-    let page = Page { model, answers: &checked.answers, report: &report, history };
-    fill(&title, "'none'", explorer(carries), &page, out)
-}
-
-fn without_runs(report: &mut Report<'_>) {
-    for property in report.properties.iter_mut().flatten() {
-        (property.trace, property.more_traces) = (None, Vec::new());
-    }
+pub fn write(page: &Page<'_>, carries: Carries, out: &mut dyn Write) -> io::Result<()> {
+    let title = format!("{}: {}", Printable(page.model.source().name()), page.report.verdict);
+    fill(&title, "'none'", carries, page, out)
 }
 
 /// Writes what the page of a search shows, for [`write_kept`].
-pub fn write_shown(
-    model: &Model,
-    answers: &[Answer],
-    mut report: Report<'_>,
-    history: &[Point],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    without_runs(&mut report);
-    serde_json::to_writer(out, &Page { model, answers, report: &report, history }).map_err(io::Error::other)
+pub fn write_shown(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(out, page).map_err(io::Error::other)
 }
 
 /// Writes the page of a search that has ended, as it was kept.
 pub fn write_kept(shown: &serde_json::Value, carries: Carries, out: &mut dyn Write) -> io::Result<()> {
     let words = |value: &serde_json::Value| Printable(value.as_str().unwrap_or_default()).to_string();
     let title = format!("{}: {}", words(&shown["source"]["name"]), words(&shown["report"]["verdict"]));
-    fill(&title, "'none'", explorer(carries), shown, out)
+    fill(&title, "'none'", carries, shown, out)
 }
 
 /// Writes the page of a search that has not ended, as far as it said how far it is.
@@ -137,15 +163,11 @@ pub fn write_under_way(
     let title = Printable(model.source().name()).to_string();
     let data = json!({
         "report": null, "source": opening(model), "participants": participants(model),
-        "processes": processes(model), "traces": [], "saved": [],
+        "processes": processes(model), "words": words(model), "traces": [], "saved": [],
         "under_way": { "held": held, "told": under_way },
         "history": under_way.map_or(&serde_json::Value::Null, |under_way| &under_way.history),
     });
-    fill(&title, "'none'", explorer(carries), &data, out)
-}
-
-fn explorer(carries: Carries) -> &'static str {
-    EXPLORER.filter(|_| carries == Carries::Explorer).unwrap_or_default()
+    fill(&title, "'none'", carries, &data, out)
 }
 
 /// Writes the page that the checker serves: it has no results, and asks.
@@ -153,16 +175,22 @@ pub fn write_served(model: &Model, saved: &[SavedRun], watches: bool, out: &mut 
     let title = Printable(model.source().name()).to_string();
     let data = json!({
         "report": null, "source": opening(model), "participants": participants(model),
-        "processes": processes(model), "traces": [], "saved": saved, "served": true, "watches": watches,
+        "processes": processes(model), "words": words(model), "traces": [], "saved": saved,
+        "served": true, "watches": watches, "symmetry": symmetry(model),
     });
-    fill(&title, "'self'", "", &data, out)
+    fill(&title, "'self'", Carries::Nothing, &data, out)
+}
+
+/// Whether states that are alike are one in searches from a page that is served; none if the model has none.
+fn symmetry(model: &Model) -> Option<bool> {
+    model.symmetry().is_some().then(|| model.is_symmetric())
 }
 
 /// Writes a page; `connect` says whom it may talk to.
 fn fill(
     title: &str,
     connect: &str,
-    explorer: &str,
+    carries: Carries,
     data: &impl Serialize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -173,7 +201,8 @@ fn fill(
             "title" => out.write_all(title.replace('&', "&amp;").replace('<', "&lt;").as_bytes())?,
             "style" => out.write_all(STYLE.as_bytes())?,
             "connect" => out.write_all(connect.as_bytes())?,
-            "explorer" => out.write_all(explorer.as_bytes())?,
+            "explorer" => out.write_all(carries.explorer().as_bytes())?,
+            "missing" => out.write_all(carries.missing().as_bytes())?,
             "modules" => out.write_all(import_map().as_bytes())?,
             _ => write_data(data, out)?,
         }
@@ -234,23 +263,44 @@ impl Write for Unmarked<'_> {
     }
 }
 
-/// What the page shows.
-struct Page<'a> {
+/// What the page of a search shows.
+#[derive(Debug)]
+pub struct Page<'a> {
     model: &'a Model,
     answers: &'a [Answer],
-    report: &'a Report<'a>,
+    verdicts: Vec<VerdictLine>,
+    report: Report<'a>,
     history: &'a [Point],
+}
+
+impl<'a> Page<'a> {
+    /// What came of a search, and its verdicts in words.
+    pub fn new(
+        model: &'a Model,
+        answers: &'a [Answer],
+        verdicts: Vec<VerdictLine>,
+        mut report: Report<'a>,
+        history: &'a [Point],
+    ) -> Page<'a> {
+        // The page has the runs in a form of its own.
+        for property in report.properties.iter_mut().flatten() {
+            (property.trace, property.more_traces) = (None, Vec::new());
+        }
+        Page { model, answers, verdicts, report, history }
+    }
 }
 
 impl Serialize for Page<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Page { model, answers, report, history } = self;
+        let Page { model, answers, verdicts, report, history } = self;
         let runs: Vec<Run<'_>> = runs(answers).map(|(answer, trace)| Run { model, answer, trace }).collect();
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("report", report)?;
+        object.serialize_entry("verdicts", verdicts)?;
         object.serialize_entry("source", &opening(model))?;
         object.serialize_entry("participants", &participants(model))?;
         object.serialize_entry("processes", &processes(model))?;
+        object.serialize_entry("words", &words(model))?;
         object.serialize_entry("history", history)?;
         object.serialize_entry("traces", &runs)?;
         object.end()
@@ -275,14 +325,17 @@ impl Serialize for Run<'_> {
         let count = trace.length() + u64::from(trace.stem_states() > 0);
         let left_out = if count > 2 * END_STATES { END_STATES..count - END_STATES } else { count..count };
         let mut object = serializer.serialize_map(None)?;
-        object.serialize_entry("heading", heading(answer, Some(trace)).trim_end_matches(':'))?;
-        object.serialize_entry("note", &trace.note())?;
+        let Why { fault, because, note, decisive } = Why::of(model, trace).map_err(S::Error::custom)?;
+        object.serialize_entry("heading", &headline(answer, trace))?;
+        object.serialize_entry("verdict", answer.verdict.word())?;
+        object.serialize_entry("note", &note)?;
+        object.serialize_entry("decisive", &decisive)?;
         object.serialize_entry("stem", &trace.stem_states())?;
         object.serialize_entry("cycle", &trace.cycle_length())?;
         object.serialize_entry("atoms", &trace.atoms())?;
         object.serialize_entry("subformulas", &trace.subformulas())?;
-        object.serialize_entry("fault", &trace.fault)?;
-        object.serialize_entry("because", &trace.because)?;
+        object.serialize_entry("fault", &fault)?;
+        object.serialize_entry("because", &because)?;
         let record = trace.first_record().map_err(S::Error::custom)?;
         object.serialize_entry("record", &record.map(|record| hexadecimal(&record)))?;
         object.serialize_entry("columns", &columns)?;
@@ -312,6 +365,13 @@ fn processes(model: &Model) -> Vec<serde_json::Value> {
         json!({ "name": process.name, "locations": locations, "initial": initial, "edges": edges })
     };
     program.processes.iter().zip(edges).map(told).collect()
+}
+
+/// The words for values that a reader may compare variables with. None if there are too many for a page.
+fn words(model: &Model) -> Option<BTreeSet<&str>> {
+    let by_variable = model.program().words.iter().flat_map(|words| &words.values);
+    let words: BTreeSet<&str> = by_variable.flat_map(|words| words.iter()).map(|word| &**word).collect();
+    (words.len() <= WORDS_MAX).then_some(words)
 }
 
 /// Those who send and receive: the processes, and channels that hold messages.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fathom_check::Check;
-use fathom_check::answers::check::{self, Answer, Checked, Stop, Verdict};
+use fathom_check::answers::check::{self, Checked, Stop, Verdict};
 use fathom_check::limit::Limit;
 use fathom_check::model::assemble::Model;
 use fathom_check::model::execution::Execution;
@@ -29,6 +29,9 @@ use fathom_search::task::{Observer, Progress};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use crate::report::page::Why;
+use crate::report::text;
+use crate::report::trace::{headline, runs};
 use crate::status::{self, Status};
 
 /// Who answers.
@@ -258,14 +261,12 @@ fn check_stated(model: &Model, resources: &Resources, search: &Search) -> Result
     let checked = checked.map_err(|error| error.to_string())?;
     let mut told = figures(&checked, search);
     told["end"] = "checked".into();
-    let property = |answer: &Answer| {
-        let (name, kind) = (&answer.property.name, answer.property.kind.word());
-        json!({ "name": name, "kind": kind, "verdict": answer.verdict.word() })
-    };
-    told["properties"] = checked.answers.iter().map(property).collect();
+    told["verdicts"] = json!(text::verdicts(model, &checked));
     told["verdict"] = checked.verdict().word().into();
-    if let Some(trace) = checked.answers.iter().find_map(|answer| answer.trace.as_ref()) {
+    if let Some((answer, trace)) = runs(&checked.answers).next() {
         way(trace, model, &mut told)?;
+        told["heading"] = headline(answer, trace).into();
+        told["why"] = json!(Why::of(model, trace).map_err(|error| error.to_string())?);
     }
     Ok(told)
 }
