@@ -102,6 +102,8 @@ fn normalised(text: &str) -> String {
         let line = match line.trim_start().split_once(' ') {
             Some(("memory", _)) => "  memory        ~".to_owned(),
             Some(("time", _)) => "  time          ~".to_owned(),
+            // Whether the explorer was built before says nothing about the program.
+            Some(("pages:", _)) => "pages: ~".to_owned(),
             Some(("disk", rest)) if rest.starts_with(' ') => "  disk          ~".to_owned(),
             Some(("cost", rest)) if rest.starts_with(' ') => "  cost          ~".to_owned(),
             _ => line.to_owned(),

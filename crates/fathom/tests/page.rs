@@ -439,6 +439,29 @@ fn a_fault_is_named_where_it_is_told() {
 }
 
 #[test]
+fn a_page_says_whether_its_program_had_no_explorer() {
+    let Some(browser) = browser() else { return };
+    let version = Command::new(env!("CARGO_BIN_EXE_fathom")).arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let has = !explorer_of(tempfile::tempdir().unwrap().path(), "models/peterson.dve", &[]).is_empty();
+    assert!(
+        version.contains(if has { "pages: with the explorer" } else { "pages: without the explorer" }),
+        "{version}"
+    );
+    let read = r#"seen.missing = texts(".missing");"#;
+    for (arguments, said) in [
+        (&["models/peterson.dve", "--ltl", "[] <> P_0.critical"][..], !has),
+        (&["models/peterson.dve"], !has),
+        (&["models/peterson.dve", "--html-static"], false),
+    ] {
+        let seen = seen(browser, arguments, read, "1300,900");
+        let missing = seen["missing"].as_array().unwrap();
+        assert_eq!(missing.len(), usize::from(said), "{seen}");
+        assert!(missing.iter().all(|it| it.as_str().unwrap().contains("without the explorer")), "{seen}");
+    }
+}
+
+#[test]
 fn no_name_is_too_long_for_the_page() {
     let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -152,7 +152,8 @@ fn same(left: &str, right: &str) -> bool {
     let stable = |text: &str| -> Vec<String> {
         let measured = |line: &str| {
             let first = line.split_whitespace().next().unwrap_or("");
-            ["memory", "disk", "cost", "time"].contains(&first) || line.starts_with("note: memory is full")
+            ["memory", "disk", "cost", "time", "pages:"].contains(&first)
+                || line.starts_with("note: memory is full")
         };
         text.lines().filter(|line| !measured(line)).map(str::to_owned).collect()
     };

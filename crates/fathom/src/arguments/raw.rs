@@ -11,6 +11,7 @@ use fathom_search::engines::engine::{Engine, Store};
 use fathom_search::engines::registry;
 
 use super::{engine, quantity};
+use crate::report::page::HAS_EXPLORER;
 
 /// A model checker for systems whose state space does not fit in memory.
 #[derive(Clone, Debug, Parser)]
@@ -32,8 +33,9 @@ pub struct Arguments {
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let engines: Vec<&str> = registry::ENGINES.into_iter().map(|engine| engine.name).collect();
     let linked = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
+    let pages = if HAS_EXPLORER { "with the explorer" } else { "without the explorer" };
     format!(
-        "{}\nlanguages: DVE, Murphi\nengines: {}\nmachine code: Cranelift, or --no-jit\ntarget: {}-{}, {linked}",
+        "{}\nlanguages: DVE, Murphi\nengines: {}\nmachine code: Cranelift, or --no-jit\npages: {pages}\ntarget: {}-{}, {linked}",
         env!("CARGO_PKG_VERSION"),
         engines.join(", "),
         std::env::consts::ARCH,
