@@ -1,6 +1,7 @@
 // Who sends what to whom? A sequence chart of the steps around the one that is looked at.
 
 import { h, s, visible } from "fathom/dom";
+import { titleOf } from "fathom/run";
 
 const AROUND = 15;
 const STEP = 34;
@@ -48,7 +49,7 @@ export class Chart {
   step(state, y, { place, gap, width }, chosen) {
     const { step } = this.run.states[state];
     const group = s("g", { class: chosen ? "chosen" : null, onclick: () => this.onselect(state) });
-    group.append(s("title", {}, step ? step.title : ""), s("rect", { x: 0, y: y - STEP / 2, width, height: STEP, class: "band" }));
+    group.append(s("title", {}, step ? titleOf(step) : ""), s("rect", { x: 0, y: y - STEP / 2, width, height: STEP, class: "band" }));
     group.append(text(4, y + 4, this.run.name(state), "number", LEFT + gap / 2 - 12, "start"));
     if (!step) return group;
     const { message } = step;

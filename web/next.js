@@ -1,6 +1,7 @@
 // What can happen from the chosen state on? The steps that are possible there, and a search for states that are not far.
 
 import { count, h } from "fathom/dom";
+import { titleOf } from "fathom/run";
 
 const SHOWN = 200;
 const BOUNDS = [1000, 10000, 100000, 1000000];
@@ -47,7 +48,7 @@ export class Next {
 
   draw(state, choices, faults, taken) {
     const items = choices.slice(0, SHOWN).map((choice) => this.choice(state, choice, taken));
-    const failing = faults.map((it) => h("li", { class: "fault" }, h("bdi", {}, it.step.title), `: ${it.fault}${it.detail ? `: ${it.detail}` : ""}`));
+    const failing = faults.map((it) => h("li", { class: "fault" }, h("bdi", {}, titleOf(it.step)), `: ${it.fault}${it.detail ? `: ${it.detail}` : ""}`));
     const violated = state.violated.map((name) => h("p", { class: "wrong" }, "violates ", h("bdi", {}, name)));
     const none = choices.length + faults.length === 0 ? h("p", { class: "wrong" }, "Nothing can move here: a deadlock.") : null;
     const more = choices.length > SHOWN ? h("p", { class: "note" }, `and ${choices.length - SHOWN} more`) : null;
@@ -61,7 +62,7 @@ export class Next {
       if (value !== state.values[column]) changes.push(`${columns[column]} = ${value}`);
     });
     const text = changes.length ? changes.join(", ") : "nothing changes";
-    const button = h("button", { class: "choice", onclick: () => this.onstep(choice) }, h("bdi", {}, choice.step.title),
+    const button = h("button", { class: "choice", onclick: () => this.onstep(choice) }, h("bdi", {}, titleOf(choice.step)),
       choice.step.action === taken ? h("span", { class: "note" }, " (the run takes this)") : null);
     return h("li", {}, button, h("div", { class: "note" }, h("bdi", {}, text.length > 300 ? `${text.slice(0, 300)}…` : text)),
       choice.state.violated.map((name) => h("div", { class: "wrong" }, "violates ", h("bdi", {}, name))));

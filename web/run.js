@@ -87,3 +87,9 @@ export class Run {
     return Math.max(start - this.gap.states, this.gap.at);
   }
 }
+
+// A step in a line: its name, with the elements that it has chosen out of multisets behind the names that stand for them.
+export function titleOf(step) {
+  const last = step.title.slice(step.title.lastIndexOf(", ") + 2);
+  return (step.chosen ?? []).reduce((title, [name, element]) => title + (last.startsWith(`${name}: `) ? ` = ${element}` : `, ${name} = ${element}`), step.title);
+}

@@ -6,6 +6,7 @@ import { h } from "fathom/dom";
 import { compile, equals } from "fathom/expression";
 import { Locations } from "fathom/locations";
 import { Next } from "fathom/next";
+import { titleOf } from "fathom/run";
 import { Table } from "fathom/table";
 
 // Columns are many where states are wide: then those that never change are hidden at first.
@@ -171,7 +172,7 @@ function describe(run, state, into) {
   });
   if (automaton !== undefined) row("automaton", `${automaton}, reads ${(atoms ?? []).join(", ") || "nothing"}`);
   const line = step?.line ? ` (line ${step.line})` : "";
-  const place = `state ${run.name(state)}: ${step ? step.title : "initial state"}${line}`;
+  const place = `state ${run.name(state)}: ${step ? titleOf(step) : "initial state"}${line}`;
   into.replaceChildren(h("h2", {}, h("bdi", {}, place)), rows.length ? h("dl", {}, rows) : h("p", { class: "note" }, state ? "nothing changes" : "choose a step to see what it does"), values(run, state));
 }
 

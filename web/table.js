@@ -1,6 +1,7 @@
 // How are ten thousand states shown as a table that stays quick? Only the rows that are in sight exist.
 
 import { clipped, h } from "fathom/dom";
+import { titleOf } from "fathom/run";
 
 const ROW = 30;
 const MORE = 8;
@@ -78,7 +79,7 @@ export class Table {
       const brief = short(text);
       return h("td", { class: kind || null, title: brief !== text || text.length > 20 ? text : null }, h("bdi", {}, brief));
     });
-    const title = step ? step.title : run.gap && state > 0 ? "…" : "initial state";
+    const title = step ? titleOf(step) : run.gap && state > 0 ? "…" : "initial state";
     return h(
       "tr",
       { id: `row-${state}`, "aria-rowindex": state + 2, "aria-selected": String(state === this.selected),

@@ -49,15 +49,7 @@ pub fn explore(
             &plain
         }
     };
-    let settings = Settings {
-        threads: resources.threads,
-        conditions: Vec::new(),
-        stop_at_first: false,
-        findings_max: 1,
-        max_depth: resources.max_depth,
-        coverage: true,
-        tuning: Tuning::default(),
-    };
+    let settings = settings(resources);
     let began = Instant::now();
     let measure = match property {
         Some(_) => progress::measure_of_product(engine, system, resources, monitor)?,
@@ -97,6 +89,19 @@ pub fn explore(
         early: None,
         figures,
     })
+}
+
+/// Nothing is looked for.
+fn settings(resources: &Resources) -> Settings {
+    Settings {
+        threads: resources.threads,
+        conditions: Vec::new(),
+        stop_at_first: false,
+        findings_max: 1,
+        max_depth: resources.max_depth,
+        coverage: true,
+        tuning: Tuning::default(),
+    }
 }
 
 /// Searches with an engine. By itself the one that tells the locality comes first, as long as it fits.

@@ -147,15 +147,13 @@ pub fn check(
     exploration.record_bits = product.shape().width_bits;
     exploration.usage.elapsed = elapsed;
     let exact = exploration.limit.is_none();
-    let verdict = match (outcome.is_violated(), exact) {
-        (true, _) => Verdict::Violated,
-        (false, true) => Verdict::Holds,
-        (false, false) => Verdict::Unknown,
-    };
-    let property_asked = property.property.clone();
     let mut answers = vec![Answer {
-        property: property_asked,
-        verdict,
+        property: property.property.clone(),
+        verdict: match (outcome.is_violated(), exact) {
+            (true, _) => Verdict::Violated,
+            (false, true) => Verdict::Holds,
+            (false, false) => Verdict::Unknown,
+        },
         trace,
         more: Vec::new(),
         untraced,

@@ -412,6 +412,8 @@ struct PageStep<'a> {
     line: Option<usize>,
     moves: &'a [TraceMove],
     message: Option<&'a TraceMessage>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    chosen: &'a [(String, String)],
 }
 
 impl Serialize for PageStates<'_> {
@@ -451,6 +453,7 @@ impl PageStates<'_> {
             line: step.line,
             moves: &step.moves,
             message: step.message.as_ref(),
+            chosen: &step.chosen,
         });
         PageState {
             step,
