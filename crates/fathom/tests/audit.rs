@@ -75,7 +75,7 @@ fn a_run_cut_short_or_a_manifest_edited_is_refused() {
 }
 
 #[test]
-fn a_run_that_found_a_violation_or_has_not_finished_proves_nothing() {
+fn a_run_that_found_a_violation_or_did_not_reach_all_states_proves_nothing() {
     let place = tempfile::tempdir().expect("a folder");
     let lock = model("broken_lock.dve");
     let violated = place.path().join("violated").display().to_string();
@@ -91,6 +91,6 @@ fn a_run_that_found_a_violation_or_has_not_finished_proves_nothing() {
     assert_eq!(run(&explore).code, Some(3));
     let ran = run(&["audit", &early]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("has not finished"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("did not reach all states"), "{}", ran.stdout);
     assert_eq!(run(&["audit", &place.path().join("nothing").display().to_string()]).code, Some(2));
 }
