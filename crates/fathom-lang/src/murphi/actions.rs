@@ -28,6 +28,9 @@ const INSTANCES_MAX: usize = 1_000_000;
 /// How many parts of a chosen element are told.
 const PARTS_MAX: usize = 12;
 
+/// Of elements with more parts than this none is told.
+const LEAVES_MAX: u64 = 256;
+
 /// The most labels of a model's own; a search may need one or two for itself.
 const STATED_MAX: usize = LABELS_MAX - 2;
 
@@ -225,29 +228,34 @@ impl<'t> Lowerer<'t> {
         Arc::new(Command { parameters, guard, body, chosen })
     }
 
-    /// What the names of choices stand for; nothing of a multiset whose place is computed.
+    /// What the names of choices stand for; nothing where the place of a multiset must be computed, or an alias is around it, which may be.
     fn chosen(&mut self, around: &[Around<'t>]) -> Vec<Chosen> {
-        let (mut all, mut computed) = (Vec::new(), Vec::new());
-        for it in around {
-            match it {
-                Around::Names(_) => {}
-                Around::Aliases(aliases) => self.bind_aliases(aliases, &mut computed),
-                Around::Choice(local, set) => {
-                    let region = self.region(set, &mut computed);
-                    let slot = self.read_local(*local, set.span);
-                    let element = region.element(&self.tree.types, slot, set.span);
-                    let name = self.tree.locals[local.index()].name.clone();
-                    if computed.is_empty() {
-                        all.push(Chosen { name, parts: self.parts(&element, set.span) });
-                    }
+        let last = around.iter().rposition(|it| matches!(it, Around::Choice(..)));
+        let Some(last) = last.filter(|_| !self.is_exhausted()) else { return Vec::new() };
+        if around[..last].iter().any(|it| matches!(it, Around::Aliases(_))) {
+            return Vec::new();
+        }
+        let ((all, computed), temporaries) = self.scoped(|lowerer| {
+            let (mut all, mut computed) = (Vec::new(), Vec::new());
+            for it in &around[..=last] {
+                if let Around::Choice(local, set) = it {
+                    let region = lowerer.region(set, &mut computed);
+                    let slot = lowerer.read_local(*local, set.span);
+                    let element = region.element(&lowerer.tree.types, slot, set.span);
+                    let name = lowerer.tree.locals[local.index()].name.clone();
+                    all.push(Chosen { name, parts: lowerer.parts(&element, set.span) });
                 }
             }
-        }
-        all
+            (all, computed)
+        });
+        if computed.is_empty() && temporaries.is_empty() { all } else { Vec::new() }
     }
 
     /// The simple parts of an element, by their fields.
     fn parts(&mut self, element: &Region, span: Span) -> Vec<(String, Target)> {
+        if self.tree.types.leaves(element.type_id) > LEAVES_MAX {
+            return Vec::new();
+        }
         let leaves = layout::leaves(&self.tree.types, element.type_id).into_iter().enumerate();
         let simple = leaves.filter(|(_, leaf)| leaf.length == 1 && !leaf.present).take(PARTS_MAX);
         let part = |(number, leaf): (usize, Leaf)| {

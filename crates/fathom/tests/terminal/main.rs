@@ -80,7 +80,7 @@ fn a_terminal_shows_lines_that_are_rewritten_and_taken_away() {
     // A terminal of few rows has one line, too.
     screen.resize(5, 110, &child);
     screen.wait_for("one line", |text| text.contains("layer ") && !text.contains("  memory "));
-    kill_process(Pid::from_child(&child), Signal::INT).expect("it can be signalled");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it can be signalled");
     assert_eq!(ended(&mut child), Some(3));
     screen.wait_for("nothing but what was there", |text| !text.contains("layer "));
 }
@@ -97,7 +97,7 @@ fn a_signal_asks_for_everything_at_once() {
         .spawn()
         .expect("the binary runs");
     wait_for_progress(&mut child);
-    kill_process(Pid::from_child(&child), Signal::INT).expect("it can be signalled");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it can be signalled");
     assert_eq!(ended(&mut child), Some(3));
     // It goes on, with no progress asked for, and is asked.
     let mut child = fathom()
@@ -122,7 +122,7 @@ fn a_signal_asks_for_everything_at_once() {
     std::thread::sleep(Duration::from_secs(1));
     kill_process(Pid::from_child(&child), Signal::USR1).expect("it can be signalled");
     std::thread::sleep(Duration::from_secs(2));
-    kill_process(Pid::from_child(&child), Signal::INT).expect("it can be signalled");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("it can be signalled");
     assert_eq!(ended(&mut child), Some(3));
     let text = text.join().expect("it reads");
     for part in [
