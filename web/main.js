@@ -69,7 +69,7 @@ function figures() {
   const threads = report.threads === 1 ? "1 thread" : `${report.threads} threads`;
   pairs.push(["engine", report.engine], ["record", `${report.record_bits} bits`], ["memory", `${count(Math.round(report.ram.data_peak / 1024))} KiB for states`], ["time", `${report.seconds} s on ${threads}`]);
   if (report.checksum) pairs.push(["checksum", report.checksum]);
-  if (report.run) pairs.push(["to check it again", `fathom audit ${report.run}`]);
+  if (report.run && (report.properties ?? []).some((it) => it.certificate !== "none")) pairs.push(["to check it again", `fathom audit ${report.run}`]);
   return h("section", { class: "panel" }, h("h2", {}, "the search"), h("dl", {}, pairs.map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
 }
 
@@ -135,7 +135,9 @@ const shared = {
   },
   // The way from a run of the reader's own to one that was there.
   back(run) {
-    const before = run.origin && run.origin.run !== null ? data.runs[run.origin.run] : null;
+    if (!run.origin) return null;
+    const before = data.runs[run.origin.run ?? 0];
+    if (before && run.origin.run === null) return h("button", { class: "back", onclick: () => show(before, before.length - 1, true) }, "back to the run that was found");
     return before ? h("button", { class: "back", onclick: () => show(before, Math.min(run.origin.at, before.length - 1), true) }, "back to the run that was found") : null;
   },
 };

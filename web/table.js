@@ -8,6 +8,8 @@ const MORE = 8;
 const COLUMNS_MAX = 120;
 const NAME_MAX = 44;
 const CELL_MAX = 200;
+// Longer texts are lists and records, as messages are: their cells are wide enough to be read.
+const LONG = 22;
 
 export class Table {
   // `view` says which columns there are: { name, text(state), changed(state), key, pinned, decisive }.
@@ -75,8 +77,8 @@ export class Table {
     if (run.gap && state === run.gap.at) classes.push("gap");
     const cells = this.shown.slice(0, COLUMNS_MAX).map((column) => {
       const [text, changed] = [column.text(state), column.changed(state)];
-      const kind = [changed ? "changed" : "", column.pinned ? "pinned" : ""].join(" ").trim();
       const brief = short(text);
+      const kind = [changed ? "changed" : "", column.pinned ? "pinned" : "", brief.length > LONG ? "long" : ""].filter(Boolean).join(" ");
       return h("td", { class: kind || null, title: brief !== text || text.length > 20 ? text : null }, h("bdi", {}, brief));
     });
     const title = step ? titleOf(step) : run.gap && state > 0 ? "…" : "initial state";

@@ -189,6 +189,8 @@ impl Explorer {
         let stated = understood.program.labels.iter().filter(|label| label.kind == LabelKind::Assertion);
         let program = Program { labels: stated.cloned().collect(), ..understood.program.clone() };
         let system = Interpreter::new(program, &values);
+        // States are explored one by one, whatever a search takes as one.
+        let understood = understood.telling_apart();
         Explorer { source, understood, values, system, known: RefCell::default(), search: None }
     }
 

@@ -88,6 +88,14 @@ impl Understood {
         }
     }
 
+    /// The same where no states are taken as one: conditions may name single values of a scalarset.
+    pub fn telling_apart(mut self) -> Understood {
+        if let Symbols::Murphi(symbols, _) = &mut self.symbols {
+            symbols.symmetric = false;
+        }
+        self
+    }
+
     /// The language it is written in.
     pub fn language(&self) -> Language {
         match self.symbols {

@@ -260,7 +260,7 @@ fn what_the_property_reads_comes_first_and_every_panel_says_something() {
       seen.inside = all("thead th.decisive").every((it) => it.getBoundingClientRect().right <= box.right);
       seen.share = box.width / innerWidth;
       const cell = all("tbody td").find((it) => it.title.includes("kind = Modified"));
-      seen.cell = [cell.textContent, cell.title, cell.getBoundingClientRect().width < 260];
+      seen.cell = [cell.textContent, cell.title, cell.scrollWidth <= cell.clientWidth];
       document.querySelector(".whole").open = true; await frame();
       seen.whole = texts(".whole dd");
       document.querySelector("thead th.decisive .pin").click(); await frame();
@@ -599,6 +599,32 @@ fn a_reader_steps_on_searches_and_shares_the_way() {
     "#;
     let second = seen_at(browser, &arguments, read, "1300,900", fragment);
     assert_eq!((&second["last"], &second["fragment"]), (&first["last"], &first["fragment"]));
+}
+
+#[test]
+fn single_values_of_a_scalarset_can_be_looked_for_and_the_counterexample_is_found_again() {
+    let Some(browser) = browser().filter(|_| has_explorer()) else { return };
+    let read = r#"
+      while (!document.documentElement.dataset.explored) await frame();
+      seen.found = document.querySelector(".heading bdi").textContent;
+      document.querySelector(".starts button").click(); await frame(); await frame();
+      seen.begun = document.querySelector(".heading bdi").textContent;
+      const { elements } = document.querySelector(".search");
+      [elements.expression.value, elements.kind.value, elements.from.value] = ["state[cache_1] = owned", "true", "start"];
+      document.querySelector(".search").requestSubmit();
+      while (document.querySelector(".search button").textContent !== "look") await frame();
+      await frame(); await frame();
+      seen.refused = document.querySelector(".next .wrong")?.textContent ?? "";
+      seen.last = all("tbody tr").at(-1).textContent;
+      document.querySelector(".back").click(); await frame(); await frame();
+      seen.back = document.querySelector(".heading bdi").textContent;
+      seen.explored = document.documentElement.dataset.explored;
+    "#;
+    let seen = seen(browser, &["models/coherence_broken.m"], read, "1300,900");
+    assert!(seen["begun"].as_str().unwrap().starts_with("from the beginning"), "{seen}");
+    assert_eq!(seen["refused"], "", "{seen}");
+    assert!(seen["last"].as_str().unwrap().contains("c: cache_1"), "{seen}");
+    assert_eq!(seen["back"], seen["found"], "{seen}");
 }
 
 #[test]

@@ -61,3 +61,37 @@ fn what_needs_it_has_no_certificate_and_what_does_not_has_one() {
     assert_eq!(audited.code, Some(0), "{}{}", audited.stdout, audited.stderr);
     assert!(audited.stdout.contains("strongly fair"), "{}", audited.stdout);
 }
+
+#[test]
+fn no_audit_is_promised_where_there_is_no_certificate() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("search").display().to_string();
+    let model = model("starvation.dve");
+    let words = [
+        "check",
+        &model,
+        "--only",
+        "--property",
+        "Starved",
+        "--fair",
+        "strong",
+        "--certify",
+        "--dir",
+        &folder,
+    ];
+    let ran = run(&words);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(!ran.stdout.contains("fathom audit"), "{}", ran.stdout);
+    let ltl = place.path().join("other").display().to_string();
+    let ran = run(&[
+        "check",
+        &model,
+        "--only",
+        "--ltl",
+        "G !(Client_0.served && Client_1.served)",
+        "--certify",
+        "--dir",
+        &ltl,
+    ]);
+    assert!(ran.stdout.contains("fathom audit"), "{}", ran.stdout);
+}

@@ -145,3 +145,13 @@ fn a_random_walk_is_shown_up_to_where_it_first_violates() {
     }
     assert!(shown > 20 && shortened > 0, "{shown} {shortened}");
 }
+
+#[test]
+fn a_check_that_wants_several_says_after_how_many_it_stopped() {
+    for (number, words) in [("1", "stopped at the first violation"), ("3", "stopped after 3 counterexamples")]
+    {
+        let lock = model("broken_lock.dve");
+        let ran = run(&["check", &lock, "--invariant", CRITICAL, "--traces", number]);
+        assert!(ran.stdout.contains(words), "{}", ran.stdout);
+    }
+}

@@ -29,8 +29,6 @@ const PRUNED: &str = "note: faults were not looked for everywhere, only where th
 const UNCOVERED_SHOWN: usize = 10;
 /// What has no verdict.
 const NOT_DECIDED: &str = "not decided";
-/// Why it has none if something else is violated.
-const STOPPED: &str = "the check stopped at the first violation; --stop never decides all";
 
 /// The summary of `explore`.
 pub fn exploration(model: &Model, exploration: &Exploration, stats: bool) -> String {
@@ -78,7 +76,7 @@ pub fn verdicts(model: &Model, checked: &Checked) -> Vec<VerdictLine> {
     let open = (!undecided.is_empty()).then(|| VerdictLine {
         subject: undecided_names(&undecided),
         word: NOT_DECIDED,
-        reason: Some(STOPPED.to_owned()),
+        reason: Some(stopped(checked)),
         verdict: Verdict::Unknown.word(),
     });
     told.chain(open).collect()
@@ -93,7 +91,7 @@ pub fn write_checked(told: &Told<'_>, out: &mut Escaping<'_>) -> io::Result<()> 
     for answer in decided.iter().filter(|answer| is_told(answer, checked)) {
         let _ = writeln!(text, "{}", verdict_line(model, answer, is_hunt(checked), coloured));
     }
-    text.push_str(&not_decided(&undecided));
+    text.push_str(&not_decided(&undecided, checked));
     text.push_str(&not_checked(model, unchecked));
     for answer in &checked.answers {
         if let Some((_, words)) = answer.property.antecedent.as_ref().filter(|_| answer.vacuous) {
@@ -160,8 +158,13 @@ fn afterwards(exploration: &Exploration) -> String {
     if let Some(command) = disk.and_then(|disk| disk.resume.as_ref()) {
         return format!("\nto resume it:\n  {command}\n");
     }
+    // The states of a product prove nothing without ranks.
+    let proves = match exploration.automaton {
+        Some(_) => disk.is_some_and(|disk| disk.ranks),
+        None => exploration.counts.states.is_some(),
+    };
     match (folder, exploration.limit) {
-        (Some(folder), None) if exploration.automaton.is_some() || exploration.counts.states.is_some() => {
+        (Some(folder), None) if proves => {
             format!("\nto check it again:\n  fathom audit {}\n", folder.display())
         }
         (None, Some(Limit::Ram)) if resumes(exploration) => {
@@ -216,11 +219,20 @@ fn is_undecided(answer: &Answer, checked: &Checked) -> bool {
 }
 
 /// What has no verdict since the check stopped, in a line; nothing if everything has one.
-fn not_decided(undecided: &[&Answer]) -> String {
+fn not_decided(undecided: &[&Answer], checked: &Checked) -> String {
     match undecided {
         [] => String::new(),
-        some => format!("{NOT_DECIDED}: {} ({STOPPED})\n", undecided_names(some)),
+        some => format!("{NOT_DECIDED}: {} ({})\n", undecided_names(some), stopped(checked)),
     }
+}
+
+/// Why something has no verdict if something else is violated.
+fn stopped(checked: &Checked) -> String {
+    let when = match checked.answers.iter().any(|answer| !answer.more.is_empty()) {
+        true => format!("after {} counterexamples", checked.answers.iter().flat_map(Answer::traces).count()),
+        false => "at the first violation".to_owned(),
+    };
+    format!("the check stopped {when}; --stop never decides all")
 }
 
 fn undecided_names(undecided: &[&Answer]) -> String {
